@@ -1,0 +1,41 @@
+"""Every cap, as a literal, with its reason. A test pins the values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+"""A request body: a full 128k-token context of prose is under 1 MiB, tools included."""
+
+MAX_JSON_DEPTH: Final = 64
+"""Nesting of a body; real tool schemas stay under 20, and parsers recurse."""
+
+MAX_PROMPT_BYTES: Final = 16 * 1024 * 1024
+"""Payload of a SUBMIT (seeds.md 2.3)."""
+
+MAX_FRAME_BYTES: Final = 65_536
+"""Payload of a DATA, ECHO, TOOL or GRP frame (seeds.md 2.4)."""
+
+MAX_HEADER_BYTES: Final = 4096
+"""One header line of the engine protocol (seeds.md 2.3)."""
+
+MAX_EXTENSION_BYTES: Final = 1024 * 1024
+"""JSON that follows a SUBMIT payload, or a MODEL frame with its chat template."""
+
+MAX_TOP_LOGPROBS: Final = 32
+"""Alternatives per token on the engine protocol (S69)."""
+
+MAX_STOPS: Final = 4
+"""Stop strings of one request (S27, OpenAI)."""
+
+MAX_STOP_CHARS: Final = 1024
+"""One stop string; text is held back for as long as a stop may still come."""
+
+MAX_SLOTS: Final = 64
+"""Sequences that an engine may run at once; more rows do not pay on any machine we measured."""
+
+MAX_TOKENS: Final = 2**31 - 1
+"""An output budget as a number; above it is not a budget but a mistake."""
+
+MAX_SEED: Final = 2**63 - 1
+"""OpenAI documents a signed 64-bit integer."""

@@ -1,0 +1,122 @@
+"""What the rest of the server may ask of an engine, whatever runs behind it.
+
+An engine is the tokenizer too, so that counts and prompts cannot disagree. Its outputs are the frames of
+the protocol: an engine that speaks another language translates into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from dragoman.core.request import Prompt, SamplingParams, TextPrompt
+from dragoman.protocol.frames import Accept, Data, Done, Echo, Progress, Tool
+
+EngineOutput: TypeAlias = Accept | Echo | Data | Tool | Progress | Done
+"""One request's frames, in the order ``Accept, (Echo | Progress)*, (Data | Tool | Progress)*, Done``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecialToken:
+    """A control token: its id and the text that a chat template writes for it."""
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What an engine said of itself and its model once it had loaded.
+
+    ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``tokenize``,
+    ``special``, ``images``, ``cancel-in-prefill``, ``deterministic``); absent means that it must not be asked for.
+    """
+
+    model: str
+    description: str = ""
+    context_length: int
+    vocabulary_size: int
+    slots: int
+    architecture: str = ""
+    chat_template: str | None = None
+    special_tokens: tuple[SpecialToken, ...] = ()
+    bos_token: str | None = None
+    eos_token: str | None = None
+    features: frozenset[str] = frozenset()
+    fingerprint: str = ""
+    build: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRequest:
+    """One sequence to compute.
+
+    ``max_tokens`` is a ceiling of at least 0, clamped by the engine to its context. ``logprobs`` is the number of alternatives
+    per generated token (0 to 32; None is off). ``echo`` asks for one Echo per prompt position, with as many. ``slot`` is
+    the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
+    """
+
+    prompt: Prompt
+    max_tokens: int
+    sampling: SamplingParams
+    ignore_eos: bool = False
+    logprobs: int | None = None
+    echo: bool = False
+    slot: int = 0
+    isolation: str = ""
+
+
+class EngineStream(Protocol):
+    """The outputs of one request. Iteration raises ``ServiceError`` where the engine failed it."""
+
+    def __aiter__(self) -> AsyncIterator[EngineOutput]:
+        """Yield the frames; the last is ``Done``."""
+        ...
+
+    async def stop(self) -> None:
+        """Finish early and keep what was generated; ``Done`` follows. No effect after it."""
+        ...
+
+    async def aclose(self) -> None:
+        """Cancel if still running. Safe to call twice, and after the end."""
+        ...
+
+
+class Engine(Protocol):
+    """A running model."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """The model; raises ``EngineFailed`` before the first load."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """``loading``, ``ready`` or ``failed``."""
+        ...
+
+    @property
+    def failure(self) -> str | None:
+        """Why the engine is not ready, for people; None when it is."""
+        ...
+
+    async def start(self) -> None:
+        """Load the model; raises ``EngineFailed`` when it cannot."""
+        ...
+
+    async def submit(self, request: EngineRequest) -> EngineStream:
+        """Hand a request over; its first output is ``Accept``. Raises ``ServiceError`` when it cannot be sent."""
+        ...
+
+    async def tokenize(self, prompt: TextPrompt) -> tuple[int, ...]:
+        """Token ids of a text, exactly as ``submit`` would see them."""
+        ...
+
+    async def detokenize(self, ids: tuple[int, ...], *, special: bool = True) -> tuple[bytes, ...]:
+        """The bytes of each id; control tokens are empty unless ``special``. Raises ``InvalidRequest`` on unknown ids."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let running requests end for a while, then stop the engine."""
+        ...
