@@ -5,6 +5,7 @@ Buffered is the fold of the stream: a projector is fed the same events either wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,13 +19,17 @@ from dragoman.core.request import Generate
 class Call:
     """A parsed request: what to do, and how the client wants to hear of it.
 
-    ``ignored`` lists the fields that were accepted without effect, for the ``x-dragoman-ignored`` header.
+    ``ignored`` lists the fields that were accepted without effect, for the ``x-dragoman-ignored`` header; each is
+    printable ASCII. ``request_id`` is the client's own id for the reply, in the place of the stamp's (S50).
+    ``spelling`` maps a feature that an error may name to the field in which this client asked for it.
     """
 
     operation: Generate
     stream: bool = False
     include_usage: bool = False
     ignored: tuple[str, ...] = ()
+    request_id: str | None = None
+    spelling: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +102,6 @@ class Surface(Protocol):
         """A new projector for one answer."""
         ...
 
-    def error(self, error: ServiceError) -> ErrorReply:
-        """The contract's envelope, status and headers for an error before the commit."""
+    def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
+        """The contract's envelope, status and headers for an error before the commit; ``call`` once it was parsed."""
         ...

@@ -1,0 +1,130 @@
+"""The field table: what a surface does with each field of a body, as data that docs and tests read, too.
+
+A field is honoured, refused by name, or accepted without effect and listed as such; there is no fourth way. A
+field that is ``null`` counts as absent everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeAlias, TypeVar
+
+from dragoman.core.errors import Code, InvalidRequest
+from dragoman.core.json import Json
+from dragoman.surfaces.readers import ANYTHING, OBJECT, Place, Reader
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+D = TypeVar("D")
+
+
+class Disposition(StrEnum):
+    """What becomes of a field."""
+
+    HONOURED = "honoured"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field(Generic[T_co]):
+    """One row. ``neutral`` holds the values of a refused field that ask for nothing, and are let through."""
+
+    name: str
+    disposition: Disposition
+    note: str
+    reader: Reader[T_co]
+    neutral: tuple[Json, ...] = ()
+    code: Code = Code.UNSUPPORTED_FIELD
+
+
+Table: TypeAlias = tuple[Field[object], ...]
+
+
+def honoured(name: str, reader: Reader[T], note: str) -> Field[T]:
+    """A field that does what its contract says."""
+    return Field(name=name, disposition=Disposition.HONOURED, note=note, reader=reader)
+
+
+def ignored(name: str, note: str, reader: Reader[object] = ANYTHING) -> Field[object]:
+    """A field without effect; with a reader, its value must be well-formed all the same."""
+    return Field(name=name, disposition=Disposition.IGNORED, note=note, reader=reader)
+
+
+def refused(
+    name: str,
+    note: str,
+    *neutral: Json,
+    reader: Reader[object] = ANYTHING,
+    code: Code = Code.UNSUPPORTED_FIELD,
+) -> Field[object]:
+    """A field that cannot be served; ``reader`` tells a malformed value from an unsupported one."""
+    return Field(name=name, disposition=Disposition.REFUSED, note=note, reader=reader, neutral=neutral, code=code)
+
+
+class Form:
+    """One JSON object read through its table.
+
+    Building it refuses what must be refused and notes what is ignored; ``read`` and ``require`` then give typed
+    values. Both raise ``InvalidRequest`` naming the field by its path.
+    """
+
+    def __init__(self, body: Json, table: Table, at: Place) -> None:
+        self._body = OBJECT.read(body, at)
+        self._at = at
+        for field in table:
+            value = self._body.get(field.name)
+            if value is not None and field.disposition is not Disposition.HONOURED:
+                _settle(field, value, at.child(field.name))
+        known = {field.name for field in table}
+        for name, value in self._body.items():
+            if name not in known and value is not None:
+                _unknown(at.child(name))
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Every field that had no effect so far, of this object and of those inside it that were read."""
+        return tuple(self._at.ignored)
+
+    def read(self, field: Field[T], default: D) -> T | D:
+        """The field's value, or ``default`` where it is absent."""
+        value = self._body.get(field.name)
+        return default if value is None else field.reader.read(value, self._at.child(field.name))
+
+    def require(self, field: Field[T]) -> T:
+        """The field's value; raises ``InvalidRequest`` where it is absent."""
+        value = self._body.get(field.name)
+        at = self._at.child(field.name)
+        if value is None:
+            raise at.missing()
+        return field.reader.read(value, at)
+
+    def has(self, field: Field[object]) -> bool:
+        """Whether the client sent the field."""
+        return self._body.get(field.name) is not None
+
+    def ignore(self, field: Field[object]) -> None:
+        """Note a field that this request made pointless, such as a budget that another one overrides."""
+        if self.has(field):
+            self._at.child(field.name).ignore()
+
+
+def _settle(field: Field[object], value: Json, at: Place) -> None:
+    seen = field.reader.read(value, at)
+    if field.disposition is Disposition.IGNORED:
+        at.ignore()
+    elif not any(_same(seen, neutral) for neutral in field.neutral):
+        what = at.path if field.code is Code.UNSUPPORTED_FIELD else f"this value of {at.path}"
+        raise at.unsupported(f"{what} is not supported: {field.note}", field.code)
+
+
+def _same(seen: object, neutral: Json) -> bool:
+    # In Python True equals 1; in JSON it does not.
+    return isinstance(seen, bool) is isinstance(neutral, bool) and seen == neutral
+
+
+def _unknown(at: Place) -> None:
+    if at.strict:
+        raise InvalidRequest(f"{at.path} is not a known field", code=Code.UNKNOWN_FIELD, param=at.path)
+    at.ignore()

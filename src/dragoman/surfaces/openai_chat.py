@@ -1,0 +1,195 @@
+"""OpenAI Chat Completions: the table of its fields, and the shape of its answers."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from dragoman.core.errors import Code, ServiceError
+from dragoman.core.events import Accepted, Finished, GenerationEvent, TextDelta
+from dragoman.core.json import Json, JsonObject
+from dragoman.core.limits import MAX_TOP_LOGPROBS
+from dragoman.core.request import Conversation, Generate
+from dragoman.surfaces import openai_errors
+from dragoman.surfaces.base import Call, ErrorReply, ServerEvent, Stamp
+from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.openai_fields import (
+    BUDGET,
+    CACHE_SLOT,
+    MAX_TOKENS_FIELD,
+    MODEL,
+    REQUEST_ID,
+    SHARED,
+    STREAM,
+    STREAM_OPTIONS,
+    limits,
+    sampling,
+)
+from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_stream import (
+    KEEPALIVE,
+    ChunkTemplate,
+    chunk,
+    ending,
+    failure,
+    finish_word,
+    header,
+    sse,
+    usage_object,
+)
+from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
+
+_MODALITIES: Final = array(TEXT, at_least=1, of="strings")
+
+
+def _modalities(value: Json, at: Place) -> Json:
+    return list(_MODALITIES.read(value, at))
+
+
+MAX_COMPLETION_TOKENS: Final = honoured(
+    "max_completion_tokens", BUDGET, "As `max_tokens`, and wins over it; absent means the rest of the context."
+)
+
+_NO_TOOLS: Final = "calls to tools are not made yet"
+_NO_TEMPLATE_ARGS: Final = "the chat template cannot be steered yet"
+_NO_REASONING: Final = "reasoning cannot be steered yet"
+_BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
+_CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
+
+FIELDS: Final[Table] = (
+    MESSAGES,
+    MAX_COMPLETION_TOKENS,
+    MAX_TOKENS_FIELD,
+    *SHARED,
+    ignored("store", _BOOKKEEPING),
+    ignored("metadata", _BOOKKEEPING),
+    ignored("service_tier", _BOOKKEEPING),
+    ignored("safety_identifier", _BOOKKEEPING),
+    ignored("moderation", _BOOKKEEPING),
+    ignored("prompt_cache_key", _CACHE_HINT),
+    ignored("prompt_cache_options", _CACHE_HINT),
+    ignored("prompt_cache_retention", _CACHE_HINT),
+    ignored("parallel_tool_calls", "No calls are made yet."),
+    ignored("verbosity", "Tell the model in a message."),
+    ignored("web_search_options", "The server searches nothing."),
+    ignored(
+        "top_logprobs",
+        "Checked all the same; it needs `logprobs` (S72).",
+        integer(0, MAX_TOP_LOGPROBS),
+    ),
+    refused("logprobs", "log probabilities are not read out yet", False, reader=BOOLEAN),
+    refused("echo", "there is no raw prompt to echo (S73)", False, reader=BOOLEAN),
+    refused(
+        "modalities", "only text", ["text"], reader=Reader(_MODALITIES.wants, _modalities), code=Code.UNSUPPORTED_VALUE
+    ),
+    refused("audio", "only text is supported"),
+    refused("prediction", "tokens are not predicted"),
+    refused("tools", _NO_TOOLS, []),
+    refused("tool_choice", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
+    refused("functions", _NO_TOOLS, []),
+    refused("function_call", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
+    refused("reasoning_effort", _NO_REASONING, "none", code=Code.UNSUPPORTED_VALUE),
+    refused("include_reasoning", _NO_REASONING, True),
+    refused("enable_thinking", _NO_REASONING, False, reader=BOOLEAN),
+    refused("preserve_thinking", _NO_REASONING),
+    refused("thinking_token_budget", _NO_REASONING),
+    refused("chat_template", "a template comes from the model, not from a request"),
+    refused("chat_template_kwargs", _NO_TEMPLATE_ARGS, {}),
+    refused("add_generation_prompt", _NO_TEMPLATE_ARGS, True),
+    refused("continue_final_message", _NO_TEMPLATE_ARGS, False),
+    refused("add_special_tokens", _NO_TEMPLATE_ARGS, False),
+    refused("documents", _NO_TEMPLATE_ARGS, []),
+)
+
+
+class ChatCompletions:
+    """``POST /v1/chat/completions``."""
+
+    name: Final = "chat"
+    keepalive: Final = KEEPALIVE
+
+    def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
+        """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
+        form = Form(body, FIELDS, Place(strict=strict))
+        budget_field, max_tokens = MAX_TOKENS_FIELD, form.read(MAX_TOKENS_FIELD, None)
+        preferred = form.read(MAX_COMPLETION_TOKENS, None)
+        if preferred is not None:
+            budget_field, max_tokens = MAX_COMPLETION_TOKENS, preferred
+            form.ignore(MAX_TOKENS_FIELD)
+        operation = Generate(
+            prompt=Conversation(messages=form.require(MESSAGES)),
+            model=form.read(MODEL, None),
+            sampling=sampling(form),
+            limits=limits(form, max_tokens),
+            cache_slot=form.read(CACHE_SLOT, None),
+        )
+        return Call(
+            operation=operation,
+            stream=form.read(STREAM, False),
+            include_usage=form.read(STREAM_OPTIONS, False),
+            request_id=form.read(REQUEST_ID, None),
+            spelling={"prompt": MESSAGES.name, "output_budget": budget_field.name},
+            ignored=form.ignored,  # last: reading is what fills it
+        )
+
+    def projector(self, call: Call, stamp: Stamp) -> ChatProjector:
+        """A new projector for one answer."""
+        return ChatProjector(call, stamp)
+
+    def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
+        """OpenAI's envelope, status and headers."""
+        return openai_errors.reply(error, call)
+
+
+class ChatProjector:
+    """One answer as ``chat.completion.chunk`` events, or as one ``chat.completion``."""
+
+    def __init__(self, call: Call, stamp: Stamp) -> None:
+        self._call = call
+        self._stamp = stamp
+        self._id = f"chatcmpl-{call.request_id or stamp.id}"
+        self._head = header("chat.completion.chunk", self._id, stamp)
+        self._content = ChunkTemplate(self._chunk({"content": ChunkTemplate.HOLE}))
+        self._text: list[str] = []
+        self._finished: Finished | None = None
+
+    def feed(self, event: GenerationEvent) -> list[ServerEvent]:
+        """The role first, then text, then the reason of the end, usage where asked for, and ``[DONE]``."""
+        match event:
+            case TextDelta(text=text):
+                self._text.append(text)
+                return [self._content.fill(text)]
+            case Accepted():
+                return [sse(self._chunk({"role": "assistant", "content": "", "refusal": None}))]
+            case Finished(reason=reason, usage=usage):
+                self._finished = event
+                return ending(self._head, _choice({}, finish_word(reason)), self._call, usage)
+            case _:
+                assert_never(event)
+
+    def fail(self, error: ServiceError) -> list[ServerEvent]:
+        """One error event, and no ``[DONE]``."""
+        return failure(error, self._call)
+
+    def result(self) -> JsonObject:
+        """The ``chat.completion``."""
+        if self._finished is None:
+            raise RuntimeError("the answer has not finished")
+        choice: JsonObject = {
+            "index": 0,
+            "message": {"role": "assistant", "content": "".join(self._text), "refusal": None, "annotations": []},
+            "logprobs": None,
+            "finish_reason": finish_word(self._finished.reason),
+        }
+        return {
+            **header("chat.completion", self._id, self._stamp),
+            "choices": [choice],
+            "usage": usage_object(self._finished.usage),
+        }
+
+    def _chunk(self, delta: JsonObject) -> JsonObject:
+        return chunk(self._head, [_choice(delta, None)], self._call)
+
+
+def _choice(delta: JsonObject, finish_reason: str | None) -> JsonObject:
+    # The reason is null until it is known, never absent: clients test the key.
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}

@@ -1,0 +1,89 @@
+"""OpenAI's error envelope, and which status and type each kind of failure gets (S156).
+
+The table is the one place where our kinds become HTTP; ``docs/api.md`` prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from dragoman.core.errors import (
+    Cancelled,
+    Code,
+    EngineFailed,
+    Forbidden,
+    Internal,
+    InvalidRequest,
+    NotFound,
+    Overloaded,
+    ServiceError,
+    TooLarge,
+    Unauthorized,
+)
+from dragoman.core.json import JsonObject
+from dragoman.surfaces.base import Call, ErrorReply
+
+BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
+    InvalidRequest: (400, "invalid_request_error"),
+    Unauthorized: (401, "authentication_error"),
+    Forbidden: (403, "permission_error"),
+    NotFound: (404, "not_found_error"),
+    TooLarge: (413, "invalid_request_error"),
+    Overloaded: (429, "rate_limit_error"),
+    # The client has left, so nobody reads it; the number is nginx's, for access logs.
+    Cancelled: (499, "invalid_request_error"),
+    EngineFailed: (500, "server_error"),
+    Internal: (500, "server_error"),
+}
+"""Status and type of a kind; a kind that is not listed takes those of its parent."""
+
+BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
+    Code.METHOD_NOT_ALLOWED: (405, "invalid_request_error"),
+    Code.UNSUPPORTED_MEDIA_TYPE: (415, "invalid_request_error"),
+    # These pass by themselves, and the official SDKs retry every 5xx.
+    Code.SHUTTING_DOWN: (503, "server_error"),
+    Code.ENGINE_LOADING: (503, "server_error"),
+    Code.ENGINE_CRASHED: (503, "server_error"),
+    Code.ENGINE_TIMEOUT: (503, "server_error"),
+    # We are the gateway of an upstream that answered nonsense.
+    Code.ENGINE_PROTOCOL: (502, "server_error"),
+}
+"""Exceptions to ``BY_KIND``."""
+
+_DEFAULT_RETRY_AFTER: Final = 1
+"""Seconds, where whoever was overloaded did not say (S12)."""
+
+
+def envelope(error: ServiceError, call: Call | None = None) -> JsonObject:
+    """``{"error": {message, type, param, code}}``; a feature is named as this client spelled it."""
+    param = error.param
+    if param is None and error.feature is not None:
+        param = error.feature if call is None else call.spelling.get(error.feature, error.feature)
+    return {
+        "error": {
+            "message": error.message,
+            "type": _status_and_type(error)[1],
+            "param": param,
+            "code": error.code.value,
+        }
+    }
+
+
+def reply(error: ServiceError, call: Call | None = None) -> ErrorReply:
+    """The whole reply to a request that failed before its first byte."""
+    headers: dict[str, str] = {}
+    retry_after = error.retry_after
+    if retry_after is None and isinstance(error, Overloaded):
+        retry_after = _DEFAULT_RETRY_AFTER
+    if retry_after is not None:
+        headers["retry-after"] = str(retry_after)
+    if isinstance(error, Unauthorized):
+        headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
+    return ErrorReply(status=_status_and_type(error)[0], body=envelope(error, call), headers=headers)
+
+
+def _status_and_type(error: ServiceError) -> tuple[int, str]:
+    if error.code in BY_CODE:
+        return BY_CODE[error.code]
+    return next((BY_KIND[kind] for kind in type(error).__mro__ if kind in BY_KIND), BY_KIND[Internal])

@@ -1,0 +1,177 @@
+"""Typed readers of JSON values: each knows what it wants, and names the place where it got something else.
+
+A reader is data (``wants``, for documentation and messages) and a function. Nothing is converted silently: a
+number in a string is a string, and ``true`` is not 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeGuard, TypeVar
+
+from dragoman.core.errors import Code, InvalidRequest, Unsupported
+from dragoman.core.json import Json, JsonObject
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_MAX_KEY_CHARS: Final = 64
+"""Of a client's own key in a path: paths go into messages and a header."""
+
+_MAX_TOKEN_ID: Final = 2**31 - 1
+"""What an engine's C int holds; only the engine knows its vocabulary."""
+
+_MAX_IGNORED: Final = 32
+"""Names kept for the header of ignored fields; proxies refuse long headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a body we are. Children share one record of the fields that were ignored."""
+
+    path: str = ""
+    strict: bool = False
+    ignored: dict[str, None] = field(default_factory=dict)
+
+    def child(self, key: str | int) -> Place:
+        """The place one step down. Keys are the client's, so they are written as printable ASCII."""
+        step = str(key) if isinstance(key, int) else ascii(key)[1:-1][:_MAX_KEY_CHARS]
+        return Place(f"{self.path}.{step}" if self.path else step, self.strict, self.ignored)
+
+    def ignore(self) -> None:
+        """Record this place as accepted without effect; items of one array are recorded once, as ``*``."""
+        if len(self.ignored) < _MAX_IGNORED:
+            self.ignored[".".join("*" if step.isdecimal() else step for step in self.path.split("."))] = None
+
+    def invalid(self, wants: str, value: Json) -> InvalidRequest:
+        """The error for a value that is not what the field wants."""
+        return self.wrong(f"{self.path or 'the body'} must be {wants}; got {_got(value)}")
+
+    def wrong(self, message: str) -> InvalidRequest:
+        """An error about this place in words of its own."""
+        return InvalidRequest(message, code=Code.INVALID_VALUE, param=self.path or None)
+
+    def missing(self) -> InvalidRequest:
+        """The error for a field that is absent or null and must not be."""
+        return InvalidRequest(f"{self.path} is required", code=Code.MISSING_FIELD, param=self.path)
+
+    def unsupported(self, message: str, code: Code = Code.UNSUPPORTED_VALUE) -> Unsupported:
+        """The error for what is well-formed and cannot be done here."""
+        return Unsupported(message, code=code, param=self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader(Generic[T_co]):
+    """``read`` returns the typed value or raises ``InvalidRequest``; ``wants`` completes "must be ..."."""
+
+    wants: str
+    read: Callable[[Json, Place], T_co]
+
+
+def integer(low: int, high: int) -> Reader[int]:
+    """An integer within both bounds. A float is refused even when it is whole, and so is a boolean."""
+    wants = f"an integer from {low} to {high}"
+
+    def read(value: Json, at: Place) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        raise at.invalid(wants, value)
+
+    return Reader(wants, read)
+
+
+def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
+    """A finite number within both bounds; with ``above``, ``low`` itself is out."""
+    wants = f"a number above {low:g} and at most {high:g}" if above else f"a number from {low:g} to {high:g}"
+
+    def read(value: Json, at: Place) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            # NaN is within nothing.
+            within = low < value <= high if above else low <= value <= high
+            if within:
+                return float(value)
+        raise at.invalid(wants, value)
+
+    return Reader(wants, read)
+
+
+def array(item: Reader[T], *, at_least: int = 0, of: str) -> Reader[tuple[T, ...]]:
+    """An array whose items are all read by ``item``; a bad one is named by its index."""
+    wants = f"a non-empty array of {of}" if at_least else f"an array of {of}"
+
+    def read(value: Json, at: Place) -> tuple[T, ...]:
+        if isinstance(value, list) and len(value) >= at_least:
+            return tuple(item.read(entry, at.child(index)) for index, entry in enumerate(value))
+        raise at.invalid(wants, value)
+
+    return Reader(wants, read)
+
+
+def is_token_ids(value: Json) -> TypeGuard[list[int]]:
+    """Whether this is an array of token ids, perhaps empty. Booleans are not numbers here."""
+    return isinstance(value, list) and all(type(item) is int and 0 <= item <= _MAX_TOKEN_ID for item in value)
+
+
+def _anything(value: Json, _at: Place) -> Json:
+    return value
+
+
+def _boolean(value: Json, at: Place) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise at.invalid("true or false", value)
+
+
+def _text(value: Json, at: Place) -> str:
+    if not isinstance(value, str):
+        raise at.invalid("a string", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair is no character: no tokenizer could read it, and no reply could carry it.
+        raise at.wrong(f"{at.path} holds a lone surrogate, which is not text") from None
+    return value
+
+
+def _prompt_text(value: Json, at: Place) -> str:
+    text = _text(value, at)
+    # Engines of the older protocol end a prompt at a NUL (seeds.md 2.6).
+    if "\0" in text:
+        raise at.wrong(f"{at.path} holds a NUL character")
+    return text
+
+
+def _mapping(value: Json, at: Place) -> JsonObject:
+    if isinstance(value, Mapping):
+        return value
+    raise at.invalid("an object", value)
+
+
+ANYTHING: Final = Reader("any value", _anything)
+BOOLEAN: Final = Reader("true or false", _boolean)
+TEXT: Final = Reader("a string", _text)
+PROMPT_TEXT: Final = Reader("a string", _prompt_text)
+OBJECT: Final = Reader("an object", _mapping)
+
+
+def _got(value: Json) -> str:
+    """What to call a value in a message: numbers by value, the rest by kind, so that no content is repeated."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float() if math.isfinite(value) and abs(value) < 1e21:
+            return str(value)
+        case int() | float():
+            return "a number out of range"
+        case str():
+            return "a string"
+        case Mapping():
+            return "an object"
+        case []:
+            return "an empty array"
+        case _:
+            return "an array"
