@@ -1,0 +1,94 @@
+"""From an engine's tokens to the text that a client may see: UTF-8, then the dialect, then stop strings.
+
+No I/O and no events: one reader is fed one answer's tokens in order, and says when a stop string has ended it.
+"""
+
+from __future__ import annotations
+
+from dragoman.core.text import StopScanner, Utf8Decoder
+from dragoman.dialects.base import OutputParser
+from dragoman.protocol.frames import Data
+
+
+class RawText:
+    """The parser of a raw prompt, which has no dialect: control tokens are not text, everything else is."""
+
+    def feed(self, text: str, *, special: bool) -> str:
+        """The text itself; nothing for a control token."""
+        return "" if special else text
+
+    def finish(self) -> str:
+        """Nothing is ever held back."""
+        return ""
+
+
+class AnswerReader:
+    """Reads one answer. ``stops`` are the client's; ``markers`` end a turn, too, but are nobody's request (S27, S28).
+
+    ``ended`` turns true with the token that completes a stop; ``stop_sequence`` then names it if it was the client's.
+    ``tokens`` counts what was read.
+    """
+
+    def __init__(
+        self,
+        *,
+        parser: OutputParser,
+        special_tokens: frozenset[int],
+        stops: tuple[str, ...] = (),
+        markers: tuple[str, ...] = (),
+    ) -> None:
+        self.tokens = 0
+        self.ended = False
+        self.stop_sequence: str | None = None
+        self._parser = parser
+        self._special_tokens = special_tokens
+        self._client_stops = stops
+        self._stops = tuple(dict.fromkeys((*stops, *markers)))
+        self._decoder = Utf8Decoder()
+        self._scanner = StopScanner(self._stops) if self._stops else None
+
+    def feed(self, data: Data) -> str:
+        """Take one token; return the text that is certain now, often none."""
+        self.tokens += 1
+        if data.token in self._special_tokens:
+            return self._control(data.payload.decode(errors="replace"))
+        text = self._decoder.feed(data.payload)
+        if not text:
+            return ""
+        return self._show(self._parser.feed(text, special=False))
+
+    def finish(self) -> str:
+        """The engine has ended the answer; return what was held back. A stop may match even here."""
+        return self._flush(self._broken_off())
+
+    def _control(self, text: str) -> str:
+        before = self._broken_off()
+        if text in self._stops:
+            shown = self._flush(before)
+            if not self.ended:
+                self._end(text)
+            return shown
+        return self._show(before + self._parser.feed(text, special=True))
+
+    def _broken_off(self) -> str:
+        """The dialect's reading of bytes that never became a character."""
+        rest = self._decoder.finish()
+        return self._parser.feed(rest, special=False) if rest else ""
+
+    def _flush(self, before: str) -> str:
+        shown = self._show(before + self._parser.finish())
+        if self._scanner is not None and not self.ended:
+            shown += self._scanner.finish()
+        return shown
+
+    def _show(self, text: str) -> str:
+        if self._scanner is None or not text:
+            return text
+        result = self._scanner.feed(text)
+        if result.matched is not None:
+            self._end(result.matched)
+        return result.text
+
+    def _end(self, stop: str) -> None:
+        self.ended = True
+        self.stop_sequence = stop if stop in self._client_stops else None
