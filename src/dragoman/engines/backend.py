@@ -1,0 +1,83 @@
+"""What a model runtime must do for the worker: compute planned tokens, and know its vocabulary. Runs in the child."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.core.request import TextPrompt
+from dragoman.scheduler.plan import Copy, Cut, Run
+
+Logits: TypeAlias = NDArray[np.float32]
+"""Shape (rows, vocabulary size)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What became of a step.
+
+    ``done``: ``logits`` has the rows that the runs asked for, in order, valid until the next step. ``interrupted``: nothing may
+    be relied on. ``full``: nothing was computed, for lack of cells.
+    """
+
+    status: Literal["done", "interrupted", "full"]
+    logits: Logits
+
+
+class Vocabulary(Protocol):
+    """Text to tokens and back."""
+
+    @property
+    def size(self) -> int:
+        """Ids are 0 to ``size`` - 1."""
+        ...
+
+    def tokenize(self, prompt: TextPrompt) -> list[int]:
+        """Ids of a text; special tokens are recognised outside ``prompt.plain`` only."""
+        ...
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of a token; a control token's are its text."""
+        ...
+
+    def is_control(self, token: int) -> bool:
+        """Whether a token is never text."""
+        ...
+
+    def ends(self, token: int) -> bool:
+        """Whether a token ends the generation."""
+        ...
+
+
+class Backend(Protocol):
+    """A loaded model and its cache."""
+
+    @property
+    def context(self) -> int:
+        """Tokens that one sequence may have, prompt and completion together."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The model's vocabulary."""
+        ...
+
+    def edit(self, edits: Iterable[Cut | Copy]) -> None:
+        """Cut and copy cache sequences, in order."""
+        ...
+
+    def compute(self, runs: tuple[Run, ...]) -> Computed:
+        """Compute the runs' tokens in one step. Raises ``RuntimeError`` if the model fails for good."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make the running ``compute`` return early; called from another thread."""
+        ...
+
+    def resume(self) -> None:
+        """Forget an ``interrupt`` that came between two steps."""
+        ...

@@ -1,0 +1,221 @@
+"""Continuous batching with prefix sharing, decided on plain data: no model, no clock, no I/O.
+
+A step is ``schedule`` (decide), then the backend's work, then ``advance`` (what was computed) and ``append`` (what was drawn).
+The theory in four rules:
+
+1.  Every running sequence whose prompt is done decodes one token in each step; the rest of the step's token budget goes to
+    prompts, oldest first. So a long prompt stalls nobody for longer than a chunk.
+2.  A new sequence takes the longest prefix that any cache sequence holds. If its holder is idle and little else would be lost,
+    it continues there; otherwise the prefix is copied to the least recently used idle one.
+3.  If a running prompt is about to compute a longer prefix, the new sequence waits for it instead of computing it again.
+4.  Cells are credited for a bounded budget before it is admitted. If they run out all the same, idle sequences are dropped, oldest
+    first, and then the youngest running one is preempted: it keeps its tokens, and computes them again later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from dragoman.scheduler.plan import Copy, Cut, PlanDraft, Run, StepPlan
+from dragoman.scheduler.prefix_cache import Match, PrefixCache
+from dragoman.scheduler.sequence import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerOptions:
+    """What the scheduler must know of the cache below it.
+
+    ``cells`` is the number of tokens that all cache sequences together may hold if they share one pool, else None.
+    ``copy_cost`` says how many tokens could be computed in the time that one copy takes. ``cuttable`` is false for models whose state
+    cannot be cut back to a shorter prefix (recurrent ones).
+    """
+
+    sequences: int = 16
+    prefill_chunk: int = 256
+    decode_chunk: int = 128
+    cells: int | None = None
+    copy_cost: int = 32
+    cuttable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    target: int
+    source: int | None
+    length: int
+
+
+class Scheduler:
+    """Decides what each step computes. ``add``, ``cancel`` and ``finish`` may be called between any two steps."""
+
+    def __init__(self, options: SchedulerOptions, cache: PrefixCache) -> None:
+        self._options = options
+        self._cache = cache
+        self._waiting: deque[Sequence] = deque()
+        self._running: dict[int, Sequence] = {}
+        self._last_used = [0] * options.sequences
+        self._tick = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether any sequence waits or runs."""
+        return bool(self._waiting or self._running)
+
+    def add(self, sequence: Sequence) -> None:
+        """Queue a sequence."""
+        self._waiting.append(sequence)
+
+    def finish(self, sequence: Sequence, *, keep: bool = True) -> None:
+        """End a sequence, waiting or running; what it computed stays for others unless ``keep`` is false."""
+        if sequence.seq_id is None:
+            if sequence in self._waiting:
+                self._waiting.remove(sequence)
+            return
+        self._release(sequence, sequence.computed if keep else 0)
+
+    def schedule(self) -> StepPlan:
+        """Decide the next step."""
+        draft = PlanDraft()
+        self._admit(draft)
+        decoding = [sequence for sequence in self._running.values() if not sequence.prefilling]
+        for sequence in decoding:
+            draft.runs.append(_run(sequence, 1))
+        budget = self._options.decode_chunk if decoding else self._options.prefill_chunk
+        for sequence in self._running.values():
+            if budget > 0 and sequence.prefilling:
+                count = min(budget, sequence.pending)
+                budget -= count
+                draft.runs.append(_run(sequence, count))
+        return draft.finish()
+
+    def advance(self, plan: StepPlan) -> None:
+        """The plan's tokens are computed."""
+        for run in plan.runs:
+            run.sequence.computed = run.end
+            run.sequence.fed += len(run.tokens)
+
+    def abandon(self, plan: StepPlan) -> StepPlan:
+        """The plan's tokens were not computed, or in part: return the edits that undo the part."""
+        if not self._options.cuttable:
+            for run in plan.runs:
+                run.sequence.computed = 0
+        return StepPlan(tuple(Cut(run.seq_id, run.sequence.computed) for run in plan.runs))
+
+    def relieve(self) -> StepPlan | None:
+        """Cells have run out: return the edits that free some, or None if nothing can be given up."""
+        idle = [seq_id for seq_id in range(self._options.sequences) if seq_id not in self._running and self._cache.held(seq_id)]
+        if idle:
+            oldest = min(idle, key=lambda seq_id: self._last_used[seq_id])
+            self._cache.remove(oldest)
+            return StepPlan((Cut(oldest, 0),))
+        if len(self._running) < 2:
+            return None
+        youngest = next(reversed(self._running.values()))
+        seq_id = youngest.seq_id
+        assert seq_id is not None
+        self._release(youngest, 0)
+        youngest.computed = 0
+        self._waiting.appendleft(youngest)
+        return StepPlan((Cut(seq_id, 0),))
+
+    # --- admission ---------------------------------------------------------------------------------------------------
+
+    def _admit(self, draft: PlanDraft) -> None:
+        for sequence in tuple(self._waiting):
+            if len(self._running) >= self._options.sequences or not self._affordable(sequence):
+                return
+            placement = self._place(sequence)
+            if placement is None:
+                continue
+            self._waiting.remove(sequence)
+            self._start(sequence, placement, draft)
+
+    def _affordable(self, sequence: Sequence) -> bool:
+        cells = self._options.cells
+        if cells is None or not self._running:
+            return True
+        return sum(map(_credit, self._running.values())) + _credit(sequence) <= cells
+
+    def _start(self, sequence: Sequence, placement: _Placement, draft: PlanDraft) -> None:
+        if placement.source is None or placement.source == placement.target:
+            if self._cache.held(placement.target):
+                draft.edits.append(Cut(placement.target, placement.length))
+        else:
+            draft.edits.append(Copy(placement.source, placement.target, placement.length))
+        sequence.seq_id = placement.target
+        sequence.computed = placement.length
+        if not sequence.accepted:
+            sequence.cached = placement.length
+        self._running[placement.target] = sequence
+        self._cache.insert(placement.target, sequence.tokens(0, sequence.length), sequence.namespace)
+        draft.admitted.append(sequence)
+
+    def _place(self, sequence: Sequence) -> _Placement | None:
+        """Where to run a sequence; None if it should wait for a prefix that is being computed."""
+        tokens = sequence.tokens(0, sequence.length - 1)
+        matches = [] if sequence.echo else self._cache.match(tokens, sequence.namespace)
+        best = max(map(self._usable, matches), key=lambda match: match.length, default=None)
+        have = best.length if best else 0
+        worth = have + self._options.copy_cost
+        if any(match.length > worth and self._promises(match) for match in matches):
+            return None
+        idle = self._idle()
+        if best is None or not have:
+            return _Placement(self._victim(idle), None, 0)
+        if best.seq_id in idle:
+            lost = len(self._cache.held(best.seq_id)) - have
+            others = [seq_id for seq_id in idle if seq_id != best.seq_id]
+            if lost <= self._options.copy_cost or not others or have <= self._options.copy_cost:
+                return _Placement(best.seq_id, best.seq_id, have)
+            return _Placement(self._victim(others), best.seq_id, have)
+        if have <= self._options.copy_cost:
+            return _Placement(self._victim(idle), None, 0)
+        return _Placement(self._victim(idle), best.seq_id, have)
+
+    def _usable(self, match: Match) -> Match:
+        """The part of a match that is computed, and that the model can be cut back to."""
+        holder = self._running.get(match.seq_id)
+        held = holder.computed if holder else len(self._cache.held(match.seq_id))
+        length = min(match.length, held)
+        return Match(match.seq_id, length if self._options.cuttable or length == held else 0)
+
+    def _promises(self, match: Match) -> bool:
+        """Whether a running sequence is about to compute this match."""
+        holder = self._running.get(match.seq_id)
+        return holder is not None and self._options.cuttable and holder.computed < match.length
+
+    def _idle(self) -> list[int]:
+        return [seq_id for seq_id in range(self._options.sequences) if seq_id not in self._running]
+
+    def _victim(self, idle: list[int]) -> int:
+        """The idle cache sequence to overwrite: one that holds nothing, as near to the others as possible, or the oldest."""
+        return min(idle, key=lambda seq_id: (self._last_used[seq_id] if self._cache.held(seq_id) else -1, seq_id))
+
+    def _release(self, sequence: Sequence, keep: int) -> None:
+        seq_id = sequence.seq_id
+        assert seq_id is not None
+        del self._running[seq_id]
+        self._tick += 1
+        self._last_used[seq_id] = self._tick
+        self._cache.insert(seq_id, sequence.tokens(0, keep), sequence.namespace)
+        sequence.seq_id = None
+
+
+def _run(sequence: Sequence, count: int) -> Run:
+    assert sequence.seq_id is not None
+    start, end = sequence.computed, sequence.computed + count
+    return Run(
+        sequence,
+        sequence.seq_id,
+        start,
+        sequence.tokens(start, end),
+        last=end == sequence.length and not sequence.exhausted,
+        every=sequence.echo and start < len(sequence.prompt),
+    )
+
+
+def _credit(sequence: Sequence) -> int:
+    """Cells that a sequence may need of its own: open-ended budgets are admitted on their prompt alone."""
+    shared = sequence.cached if sequence.seq_id is not None else 0
+    return len(sequence.prompt) + (sequence.limit if sequence.bounded else len(sequence.generated)) - shared

@@ -1,0 +1,56 @@
+"""One request's progress through the engine. What can be derived is derived, so that it cannot disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Sequence:
+    """A prompt that is being continued.
+
+    ``limit`` is the number of tokens that it may generate; ``seq_id`` is the cache sequence that it runs in, None while it
+    waits; ``computed`` counts its leading tokens whose keys and values are in it.
+    """
+
+    id: int
+    prompt: tuple[int, ...]
+    limit: int
+    namespace: str = ""
+    echo: bool = False
+    bounded: bool = True
+    generated: list[int] = field(default_factory=list)
+    seq_id: int | None = None
+    computed: int = 0
+    cached: int = 0
+    fed: int = 0
+    accepted: bool = False
+
+    @property
+    def length(self) -> int:
+        """All tokens, computed or not."""
+        return len(self.prompt) + len(self.generated)
+
+    @property
+    def pending(self) -> int:
+        """Tokens that must be computed before the next one can be drawn."""
+        return self.length - self.computed
+
+    @property
+    def prefilling(self) -> bool:
+        """Whether more than the newest token is still to be computed."""
+        return not self.generated or self.pending > 1
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is used up."""
+        return len(self.generated) >= self.limit
+
+    def tokens(self, start: int, end: int) -> tuple[int, ...]:
+        """Tokens at positions ``start`` to ``end``."""
+        size = len(self.prompt)
+        if start >= size:
+            return tuple(self.generated[start - size : end - size])
+        if end <= size:
+            return self.prompt[start:end]
+        return self.prompt[start:] + tuple(self.generated[: end - size])
