@@ -45,6 +45,12 @@ class Code(StrEnum):
     ENGINE_PROTOCOL = "engine_protocol_error"
     ENGINE_TIMEOUT = "engine_accept_timeout"
     ENGINE_ERROR = "engine_error"
+    ENGINE_LOGPROB_TAIL = "engine_logprob_tail_malformed"
+    ENGINE_ECHO_POSITION = "engine_echo_position_malformed"
+    ENGINE_LOGPROB_CANDIDATE = "engine_duplicate_logprob_candidate"
+    ENGINE_LOGPROB_RECORDS = "engine_logprob_records_incomplete"
+    ENGINE_ORDER = "engine_order_violation"
+    ENGINE_FRAME = "engine_frame_malformed"
     INTERNAL = "internal_error"
 
 
