@@ -1,0 +1,263 @@
+"""Build llama.cpp for this CPU, prove it, and install it into the environment that runs this script.
+
+The builds that fit the CPU (``llama_flags``) are tried in order. Each is a wheel in a cache outside the tree, so a fresh
+checkout on the same machine builds nothing. A build that fails, or whose self-test decode (``prove_llama``) crashes,
+gives way to the next safer one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from llama_flags import FlagSet, cpu_flags, flag_sets, instruction_sets
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements" / "engine.lock"
+TRIM = ROOT / "scripts" / "llama_trim.cmake"
+PROOF = ROOT / "scripts" / "prove_llama.py"
+RECORD = Path(sys.prefix) / "llama-build.json"  # beside what it describes; gone with the environment
+DISTRIBUTION = "llama-cpp-python"
+
+PROGRESS_SECONDS = 10.0  # a build takes minutes; say at least this often how far it is
+PROOF_SECONDS = 120.0  # the self-test takes one or two; one that hangs is as bad as one that crashes
+NO_COMPILER = """no C and C++ compiler found (looked for $CC and $CXX, then cc, gcc, clang and c++, g++, clang++).
+llama.cpp is compiled for your CPU and needs one:
+  Debian, Ubuntu:  apt-get install g++
+  Fedora:          dnf install gcc-c++
+  macOS:           xcode-select --install"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiler:
+    """The C++ compiler that CMake will take, and what it calls itself."""
+
+    path: str
+    version: str
+
+    @property
+    def gcc(self) -> bool:
+        """Whether this is GCC, whatever the command is called."""
+        return "clang" not in self.version.lower() and re.search(r"g\+\+|gcc|GCC", self.version) is not None
+
+
+class BuildError(Exception):
+    """A build that cannot be used, and why, for people."""
+
+
+def find_compiler() -> Compiler:
+    """The compiler that CMake will find; raises ``BuildError`` where there is none."""
+    c = _first_command(os.environ.get("CC"), "cc", "gcc", "clang")
+    cxx = _first_command(os.environ.get("CXX"), "c++", "g++", "clang++")
+    if c is None or cxx is None:
+        raise BuildError(NO_COMPILER)
+    answer = subprocess.run([cxx, "--version"], capture_output=True, text=True, check=False)
+    lines = answer.stdout.splitlines()
+    # Debian's c++ calls itself "c++ (Debian …)"; the second line names the Free Software Foundation.
+    name = "g++ " if any("Free Software Foundation" in line for line in lines) else ""
+    return Compiler(path=cxx, version=name + (lines[0] if lines else "unknown"))
+
+
+def _first_command(*names: str | None) -> str | None:
+    return next((found for name in names if name and (found := shutil.which(name))), None)
+
+
+def locked_version() -> str:
+    """The one version that the lock allows."""
+    match = re.search(rf"^{DISTRIBUTION}==(\S+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
+        message = f"{LOCK.name} does not pin {DISTRIBUTION}"
+        raise BuildError(message)
+    return match[1]
+
+
+def cache_directory() -> Path:
+    """Where wheels are kept between checkouts."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dragoman" / "wheels"
+
+
+def cache_key(flag_set: FlagSet, compiler: Compiler, flags: frozenset[str]) -> str:
+    """Names a build by all that it depends on; another compiler, CPU or version is another build."""
+    facts = [
+        locked_version(),
+        compiler.version,
+        platform.system(),
+        platform.machine(),
+        *flag_set.cmake,
+        *sorted(instruction_sets(flags)),
+        TRIM.read_text(encoding="utf-8"),
+    ]
+    digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+    return f"{flag_set.name}-{digest[:12]}"
+
+
+def say(text: str) -> None:
+    """Tell the person who waits."""
+    print(f"llama.cpp: {text}", flush=True)
+
+
+def cached_wheel(key: str) -> Path | None:
+    """The wheel of a build that was done before."""
+    return next(iter(sorted((cache_directory() / key).glob("*.whl"))), None)
+
+
+def build_wheel(flag_set: FlagSet, key: str) -> Path:
+    """Compile one wheel into the cache; raises ``BuildError`` with the end of the compiler's output."""
+    target = cache_directory() / key
+    target.mkdir(parents=True, exist_ok=True)
+    log = target / "build.log"
+    cmake = [*flag_set.cmake, f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={TRIM}"]
+    environment = {**os.environ, "CMAKE_ARGS": " ".join(f"'{argument}'" for argument in cmake)}
+    with tempfile.TemporaryDirectory(prefix="building-", dir=target) as scratch:
+        command = [
+            *(sys.executable, "-m", "pip", "wheel", "--verbose", "--disable-pip-version-check"),
+            *("--no-deps", "--no-build-isolation", "--require-hashes", "--no-binary", DISTRIBUTION),
+            "--no-cache-dir",  # pip's cache of wheels does not know our flags
+            *("--config-settings", "wheel.exclude=/lib;/include"),  # upstream packs its libraries twice
+            *("--requirement", str(LOCK), "--wheel-dir", scratch),
+        ]
+        code = _run_with_progress(command, environment, log)
+        built = next(iter(Path(scratch).glob("*.whl")), None)
+        if code != 0 or built is None:
+            end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
+            message = f"the {flag_set.name} build failed (exit {code}); the end of {log}:\n{end}"
+            raise BuildError(message)
+        return built.replace(target / built.name)
+
+
+def _run_with_progress(command: list[str], environment: dict[str, str], log: Path) -> int:
+    started = told = time.monotonic()
+    stage = "fetching the source"
+    with (
+        log.open("w", encoding="utf-8") as copy,
+        subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            copy.write(line)
+            if step := re.search(r"\[(\d+)/(\d+)\]", line):
+                stage = f"compiled {step[1]} of {step[2]}"
+            now = time.monotonic()
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                say(f"  {stage}, {now - started:.0f} s")
+    say(f"  {stage}, {time.monotonic() - started:.0f} s in all")
+    return process.returncode
+
+
+def install(wheel: Path) -> None:
+    """Put the wheel into this environment, over whatever is there."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-index", "--no-deps", "--force-reinstall", str(wheel)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+
+
+def prove() -> None:
+    """Let the installed build compute in a child process; raises ``BuildError`` where it cannot."""
+    try:
+        answer = subprocess.run(
+            [sys.executable, str(PROOF)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PROOF_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"the self-test did not end within {PROOF_SECONDS:.0f} s"
+        raise BuildError(message) from error
+    if answer.returncode < 0:
+        message = f"the self-test died by {signal.Signals(-answer.returncode).name}"
+        raise BuildError(message)
+    if answer.returncode > 0:
+        message = f"the self-test failed: {answer.stderr.strip()[-500:]}"
+        raise BuildError(message)
+    say(answer.stdout.strip())
+
+
+def provide(sets: tuple[FlagSet, ...], compiler: Compiler, flags: frozenset[str]) -> None:
+    """Install the first build that proves itself; raises ``BuildError`` when none does."""
+    faults = []
+    for flag_set in sets:
+        key = cache_key(flag_set, compiler, flags)
+        try:
+            wheel = cached_wheel(key)
+            if wheel is None:
+                say(f"building for {flag_set.name} (some minutes, once for this machine)")
+                wheel = build_wheel(flag_set, key)
+            else:
+                say(f"taking the {flag_set.name} build from {wheel.parent}")
+            install(wheel)
+            prove()
+        except BuildError as error:
+            say(f"{flag_set.name} is no use here: {error}")
+            faults.append(flag_set.name)
+            continue
+        record = {"key": key, "flags": flag_set.name, "cmake": flag_set.cmake, "compiler": compiler.version}
+        RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        return
+    message = f"no build works on this machine (tried {', '.join(faults)})"
+    raise BuildError(message)
+
+
+def proven_key() -> str | None:
+    """The key of the build that is installed here and was proven, if the installed version is still the locked one."""
+    try:
+        if importlib.metadata.version(DISTRIBUTION) != locked_version():
+            return None
+        return str(json.loads(RECORD.read_text(encoding="utf-8"))["key"])
+    except (importlib.metadata.PackageNotFoundError, OSError, ValueError, KeyError):
+        return None
+
+
+def main() -> int:
+    """Read the machine, then provide a build; 0 when one is installed and proven."""
+    parser = argparse.ArgumentParser(description="Build llama.cpp for this CPU, prove it and install it here.")
+    parser.add_argument(
+        "--only", metavar="NAME", help="build this flag set (amx, avx512, avx2, baseline, …) and no other"
+    )
+    parser.add_argument("--list", action="store_true", help="print the flag sets that fit this CPU, and stop")
+    arguments = parser.parse_args()
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = cpu_flags(cpuinfo.read_text(encoding="utf-8", errors="replace")) if cpuinfo.exists() else frozenset()
+    try:
+        compiler = find_compiler()
+        sets = flag_sets(system=platform.system(), machine=platform.machine(), flags=flags, gcc=compiler.gcc)
+        if arguments.list:
+            for flag_set in sets:
+                print(flag_set.name, *flag_set.cmake)
+            return 0
+        sets = tuple(one for one in sets if arguments.only in {None, one.name})
+        if proven_key() in {cache_key(flag_set, compiler, flags) for flag_set in sets}:
+            say("already built and proven in this environment")
+            return 0
+        provide(sets, compiler, flags)
+    except BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
