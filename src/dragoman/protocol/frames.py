@@ -1,6 +1,6 @@
 """The messages of the engine contract, as two closed unions: commands to an engine, frames from it.
 
-Rows: ../docs/protocol.md has the grammar and the order table. A frame that exists is legal: the codec
+``docs/protocol.md`` has the grammar and the order table. A frame that exists is legal: the codec
 checks every field before it builds one. Extensions (``MODEL``, ``PROGRESS``, ``TOKENS``, ``TEXT`` and the ``ext=``
 word of ``SUBMIT``) pass only between parties that announced ``CAPS ext=1``.
 """
@@ -77,6 +77,20 @@ class DetokenizeCommand:
 
 
 Command: TypeAlias = Submit | Image | Stop | Cancel | TokenizeCommand | DetokenizeCommand
+
+
+@dataclass(frozen=True, slots=True)
+class BadCommand:
+    """A command that was read to its end and can not be obeyed: answer it with ``Error(id, code, detail)``.
+
+    ``code`` is ``BAD_REQUEST`` (a header field), ``BAD_FRAME`` (the payload), ``DUPLICATE_ID`` or ``NOT_SUPPORTED``; ``id`` is 0
+    where none could be read. Not on the wire: ``EngineSession`` puts it in the place of the command.
+    """
+
+    id: int
+    code: str
+    detail: str = ""
+
 
 # --- frames: engine to gateway -------------------------------------------------------------------------------------
 
@@ -212,16 +226,36 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """A line that belongs to no request: known telemetry, group scoring, or a word from the future."""
+    """A line that belongs to no request: known telemetry, group scoring, or a word from the future.
+
+    ``text`` is the rest of the line, empty where the line was too long to keep.
+    """
 
     kind: str
     known: bool
+    text: str = ""
 
 
-Frame: TypeAlias = (
-    Ready | LoadFail | LoadProgress | Caps | Model | Accept | Data | Echo | Tool | Progress | Done | Error | Tokens | Text
-    | Telemetry
-)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The engine broke the contract for one request, which ends here; no frame of this id follows.
 
-RequestFrame: TypeAlias = Accept | Data | Echo | Tool | Progress | Done | Error | Tokens | Text
-"""Frames that name a request."""
+    Not on the wire: ``GatewaySession`` puts it in the place of the frame that it could not believe. ``code`` is one of
+    ``errors.FaultCode``. The id may belong to no request any more, as when an engine goes on after its DONE.
+    """
+
+    id: int
+    code: str
+    detail: str = ""
+
+
+SessionFrame: TypeAlias = Ready | LoadFail | LoadProgress | Caps | Model | Telemetry
+"""Frames that name no request."""
+
+WireRequestFrame: TypeAlias = Accept | Data | Echo | Tool | Progress | Done | Error | Tokens | Text
+"""Frames that name a request, as an engine writes them."""
+
+RequestFrame: TypeAlias = WireRequestFrame | Fault
+"""Frames that name a request, as a gateway receives them."""
+
+Frame: TypeAlias = SessionFrame | RequestFrame
