@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from dragoman.core.request import Conversation, TextPrompt
@@ -42,3 +45,18 @@ class Dialect(Protocol):
     def parser(self) -> OutputParser:
         """A new parser for one answer."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTraits:
+    """What is known of a model before its first prompt, and all that a dialect is built from.
+
+    ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans. ``clock`` tells the
+    local time to templates that date their prompt.
+    """
+
+    template: str | None
+    specials: tuple[str, ...]
+    bos_token: str
+    eos_token: str
+    clock: Callable[[], datetime]

@@ -1,0 +1,47 @@
+"""The family that has no language: text in, text out. The baseline that every other dialect is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from dragoman.core.errors import Code, Unsupported
+from dragoman.core.request import Conversation
+from dragoman.dialects.base import ModelTraits
+
+
+class VisibleText:
+    """Shows all that the model writes, except control tokens: those are signs to programs, not text."""
+
+    def feed(self, text: str, *, special: bool) -> str:
+        """The text itself; nothing for a control token."""
+        return "" if special else text
+
+    def finish(self) -> str:
+        """Nothing is ever held back."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainDialect:
+    """For raw prompts. Chats are refused by name, since no one knows how this model was taught to take turns."""
+
+    name: str = "plain"
+    stops: tuple[str, ...] = ()
+
+    def render(self, conversation: Conversation) -> NoReturn:  # noqa: ARG002 -- refused unread
+        """Always raises ``Unsupported``."""
+        raise Unsupported(
+            "this model has no chat template, so it cannot take messages; send it a raw prompt instead",
+            code=Code.UNSUPPORTED_VALUE,
+            feature="messages",
+        )
+
+    def parser(self) -> VisibleText:
+        """A new parser for one answer."""
+        return VisibleText()
+
+
+def build(traits: ModelTraits) -> PlainDialect:  # noqa: ARG001 -- the shape of every builder
+    """The same dialect for every model."""
+    return PlainDialect()

@@ -1,0 +1,72 @@
+"""Tells a client's text from a template's own text in a prompt that a template wrote.
+
+A template is a program: it trims, cuts, joins and branches, so nobody can say by looking at a prompt who wrote which character.
+Hence a prompt is written twice. The second time, the characters of the client's texts that could be part of a control token are
+veiled: each is replaced by a stand-in, a character that occurs nowhere in the request. Where both prompts say the same, the
+places of the stand-ins are the client's.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from dragoman.dialects.control import ControlTexts
+
+_FIRST, _LAST = 0x20000, 0x2A6DF
+"""CJK extension B: no case, no white space, printed by Python's repr and by JSON as they are, and rare in any text."""
+
+_RARE = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
+
+
+class Veil:
+    """Stand-ins for one request. ``texts`` is all that may reach the prompt; ``spared`` texts stay as they are."""
+
+    def __init__(self, control: ControlTexts, *, texts: Iterable[str], spared: re.Pattern[str]) -> None:
+        """Raises ``ValueError`` if the texts leave too few characters to choose from."""
+        used = {rare for text in texts for rare in _RARE.findall(text)} | control.alphabet
+        free = (chr(code) for code in range(_FIRST, _LAST + 1) if chr(code) not in used)
+        cover = dict(zip(sorted(control.alphabet), free, strict=False))
+        if len(cover) < len(control.alphabet):
+            raise ValueError("the text uses every character that could stand for another")
+        self._control = control
+        self._spared = spared
+        self._cover = str.maketrans(cover)
+        self._lift = str.maketrans({stand_in: character for character, stand_in in cover.items()})
+        self._stand_ins = re.compile(f"[{''.join(cover.values())}]+" if cover else "(?!)")
+
+    def cover(self, text: str) -> str:
+        """``text`` with its telling characters veiled; one character stays one character."""
+        kept: list[str] = []
+        position = 0
+        for spared in self._spared.finditer(text):
+            kept += (text[position : spared.start()].translate(self._cover), spared.group())
+            position = spared.end()
+        kept.append(text[position:].translate(self._cover))
+        return "".join(kept)
+
+    def lift(self, veiled: str) -> str:
+        """The text as it was."""
+        return veiled.translate(self._lift)
+
+    def plain_spans(self, text: str, veiled: str) -> tuple[tuple[int, int], ...]:
+        """Ranges of ``text`` that keep every control token with a client's character in it from being recognised.
+
+        ``veiled`` is the same text under the veil. The ranges are ordered and disjoint, and leave out every control token that
+        the template wrote. They reach over whatever lies between, so there are never more of them than of those tokens, plus one.
+        """
+        own: list[int] = []
+        shares: list[tuple[int, int]] = []
+        for start, end in self._control.occurrences(text):
+            clients = [run.span() for run in self._stand_ins.finditer(veiled, start, end)]
+            shares += clients
+            if not clients:
+                own.append(start)
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted(shares):
+            if spans and bisect_left(own, spans[-1][1]) == bisect_left(own, start):
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            else:
+                spans.append((start, end))
+        return tuple(spans)
