@@ -249,6 +249,7 @@ class Service:
     def _open_gate(self, info: EngineInfo) -> Gate:
         """The queue exists once the number of slots is known."""
         if self._gate is None:
+            self._observer.configured(slots=info.slots)
             self._gate = Gate(
                 slots=info.slots,
                 max_queue=self._max_queue,

@@ -1,0 +1,70 @@
+"""Writes server-sent events, each in one piece, and fills long silences.
+
+A stream costs one timer, which is not touched by a write: when it fires too early, it is set again for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from starlette.types import Send
+
+from dragoman.surfaces.base import ServerEvent
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),  # nginx would collect events otherwise
+)
+
+
+class EventStream:
+    """One response. ``keepalive`` is written when nothing was written for ``interval`` seconds."""
+
+    def __init__(self, send: Send, *, keepalive: bytes, interval: float) -> None:
+        self._send = send
+        self._keepalive = keepalive
+        self._interval = interval
+        self._loop = asyncio.get_running_loop()
+        self._last = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._beat: asyncio.Task[None] | None = None
+
+    async def open(self, headers: RawHeaders) -> None:
+        """Commit the 200."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
+        self._last = self._loop.time()
+        self._timer = self._loop.call_later(self._interval, self._on_time)
+
+    async def write(self, events: Iterable[ServerEvent]) -> None:
+        """Write events, one by one."""
+        for event in events:
+            await self._send({"type": "http.response.body", "body": event.encode(), "more_body": True})
+            self._last = self._loop.time()
+
+    def stop(self) -> None:
+        """Write no more keep-alives."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._beat is not None:
+            self._beat.cancel()
+
+    async def close(self) -> None:
+        """End the response."""
+        self.stop()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _on_time(self) -> None:
+        now = self._loop.time()
+        if now - self._last >= self._interval:
+            self._last = now
+            if self._beat is None or self._beat.done():  # else the client does not even take the last one
+                self._beat = self._loop.create_task(self._pulse())
+        self._timer = self._loop.call_at(self._last + self._interval, self._on_time)
+
+    async def _pulse(self) -> None:
+        await self._send({"type": "http.response.body", "body": self._keepalive, "more_body": True})
