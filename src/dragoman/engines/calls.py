@@ -147,10 +147,9 @@ class Stream:
                 self.fail(request_failure(frame, ids=self.command.ids))
                 return True
             case Fault():
-                # The session follows the request no further; the engine is told that the rest is of no use (S85).
-                self._controls.cancel(self)
                 self.fail(fault_failure(frame))
-                return True
+                self._controls.cancel(self)  # once: the rest is of no use to anybody (S85)
+                return False
             case Tokens() | Text():
                 raise AssertionError("the session gives a request only frames of its own kind")
 

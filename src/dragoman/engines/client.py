@@ -14,8 +14,9 @@ import itertools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from dragoman.core.errors import Code, EngineFailed, Unsupported
+from dragoman.core.errors import Code, EngineFailed, Internal, Unsupported
 from dragoman.core.request import TextPrompt
 from dragoman.engines.base import EngineInfo, EngineRequest
 from dragoman.engines.calls import Call, Reply, Stream
@@ -25,6 +26,7 @@ from dragoman.engines.link import DRAIN_SECONDS, LinkFactory
 from dragoman.engines.restart import RestartPolicy
 from dragoman.engines.submitting import payload_of, submit_command, text_options
 from dragoman.engines.supervisor import Status, Supervisor
+from dragoman.protocol.errors import LocalProtocolError
 from dragoman.protocol.frames import (
     Cancel,
     DetokenizeCommand,
@@ -37,6 +39,8 @@ from dragoman.protocol.frames import (
 )
 
 _log = logging.getLogger(__name__)
+
+A = TypeVar("A", Tokens, Text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,15 +156,12 @@ class EngineClient:
     async def tokenize(self, prompt: TextPrompt) -> tuple[int, ...]:
         """Token ids of a text. Raises as ``submit`` does."""
         command = TokenizeCommand(id=next(self._ids), payload=payload_of(prompt), options=text_options(prompt))
-        answer = await self._ask(command)
-        assert isinstance(answer, Tokens)
-        return answer.ids
+        return (await self._ask(command, Tokens)).ids
 
     async def detokenize(self, ids: tuple[int, ...], *, special: bool = True) -> tuple[bytes, ...]:
         """The bytes of each id. Raises as ``submit`` does, and ``InvalidRequest`` for an id that is none."""
-        answer = await self._ask(DetokenizeCommand(id=next(self._ids), ids=ids, special=special))
-        assert isinstance(answer, Text)
-        return answer.pieces
+        command = DetokenizeCommand(id=next(self._ids), ids=ids, special=special)
+        return (await self._ask(command, Text)).pieces
 
     async def aclose(self) -> None:
         """Refuse new requests, let running ones end for ``Patience.drain`` seconds, then stop the engine."""
@@ -236,19 +237,26 @@ class EngineClient:
             raise EngineFailed(f"There is no engine: {self.failure}", code=Code.ENGINE_CRASHED)
         return supervisor.info
 
-    async def _ask(self, command: TokenizeCommand | DetokenizeCommand) -> Tokens | Text:
+    async def _ask(self, command: TokenizeCommand | DetokenizeCommand, kind: type[A]) -> A:
         info = await self._ready()
         if not self._supervisor.extended or "tokenize" not in info.features:
             message = "This engine does not offer its tokenizer."
             raise Unsupported(message, code=Code.UNSUPPORTED_VALUE, feature="tokenize")
         reply = Reply(command)
         await self._hand_over(reply)
-        return await reply.answer
+        answer = await reply.answer
+        if not isinstance(answer, kind):
+            raise EngineFailed(f"The engine answered with {type(answer).__name__}.", code=Code.ENGINE_PROTOCOL)
+        return answer
 
     async def _hand_over(self, call: Call) -> None:
         self._calls[call.command.id] = call
         self._idle.clear()
-        self._send(call)
+        try:
+            self._send(call)
+        except LocalProtocolError as error:  # our bug, and nothing was written
+            self._drop(call)
+            raise Internal(f"The request can not be put into a command: {error}.", code=Code.INTERNAL) from error
         try:
             await self._supervisor.drain()
         except asyncio.CancelledError:
@@ -291,8 +299,9 @@ class EngineClient:
                 call.deadline = None
                 call.fail(not_accepted(patience.accept))
                 self.cancel(call)
+            elif call.cancelled and call.command.id not in supervisor.live:
+                self._drop(call)  # the session does not show how a request with a fault goes on, only that it has ended
         running = [call.since for call in self._calls.values() if call.sent]
-        if supervisor.extended and running and supervisor.status == "ready":
-            # The silence of an idle engine does not count: the clock runs from its first call.
-            if now - max(supervisor.heard, min(running)) >= patience.stall:
-                supervisor.condemn(silent(patience.stall))
+        # The silence of an idle engine does not count: the clock runs from its first call.
+        if supervisor.extended and running and now - max(supervisor.heard, min(running)) >= patience.stall:
+            supervisor.condemn(silent(patience.stall))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
+import signal
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +27,8 @@ class ProcessLink:
     """A running child. Made by ``spawn``."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise ValueError("the child needs three pipes")
         self._process = process
         self._stdin = process.stdin
         self._stdout = process.stdout
@@ -91,21 +95,26 @@ class ProcessLink:
             raise LinkBroken("the engine closed its input") from error
 
     def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
-        if self._process.returncode is None:
-            self._process.kill()
+        """SIGKILL for the child and its own children, unless it has ended."""
+        self._signal(signal.SIGKILL)
 
     async def close(self, *, drain: float = DRAIN_SECONDS) -> None:
         """End its input, then wait, then SIGTERM, then SIGKILL. Returns when it is gone and its log is read."""
         self._stdin.close()
         if not await self._gone(drain):
-            self._process.terminate()
+            self._signal(signal.SIGTERM)
             if not await self._gone(TERMINATE_SECONDS):
-                self._process.kill()
+                self._signal(signal.SIGKILL)
                 await self._gone(KILL_SECONDS)
         # A grandchild may hold stderr open for ever, so the log's end is not waited for long.
         await asyncio.wait((self._listener,), timeout=1.0)
         self._listener.cancel()
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal the child and its own children: a command may be a shell that runs the engine."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
     async def _gone(self, seconds: float) -> bool:
         try:

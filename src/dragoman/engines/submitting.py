@@ -4,7 +4,7 @@ A request that asks for nothing beyond the older form has no extension, so its b
 An extension holds only what was asked for:
 
 ``top_k``, ``min_p``, ``seed``, ``ignore_eos``   as in ``SamplingParams`` and ``OutputLimits``
-``echo``                                   as in ``EngineRequest``; an engine without extensions echoes with ``logprobs=``
+``logprobs``, ``echo``                     as in ``EngineRequest``; the word ``logprobs=`` alone asks older engines for both
 ``plain``                                  half-open byte ranges of the payload in which no special token is recognised
 ``parse_special``, ``add_special``         as in ``TextPrompt``, when false
 ``isolation``                              key of the prefix cache
@@ -13,6 +13,7 @@ An extension holds only what was asked for:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from dragoman.core import limits
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
@@ -37,7 +38,7 @@ def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *,
         top_p=request.sampling.top_p,
         logprobs=_logprobs(request, extended=extended),
         ids=isinstance(request.prompt, TokenPrompt),
-        extension=(_extension(request) or None) if extended else None,
+        extension=_extension(request) if extended else None,
     )
 
 
@@ -53,6 +54,8 @@ def payload_of(prompt: TextPrompt | TokenPrompt) -> bytes:
                 raise _bad_prompt("The prompt contains half of a surrogate pair.") from error
             if b"\0" in payload:  # seeds.md 2.6, rule 5
                 raise _bad_prompt("The prompt contains a NUL character.")
+        case _:
+            assert_never(prompt)
     if len(payload) > limits.MAX_PROMPT_BYTES:
         raise _bad_prompt(f"The prompt is longer than {limits.MAX_PROMPT_BYTES} bytes.")
     return payload
@@ -89,7 +92,7 @@ def _logprobs(request: EngineRequest, *, extended: bool) -> int | None:
     return 1 if request.logprobs == 0 and not extended else request.logprobs
 
 
-def _extension(request: EngineRequest) -> JsonObject:
+def _extension(request: EngineRequest) -> JsonObject | None:
     sampling = request.sampling
     extension: dict[str, Json] = {}
     if sampling.top_k:
@@ -100,13 +103,16 @@ def _extension(request: EngineRequest) -> JsonObject:
         extension["seed"] = sampling.seed
     if request.ignore_eos:
         extension["ignore_eos"] = True
-    if request.logprobs is not None or request.echo:
-        extension["echo"] = request.echo
+    if request.logprobs is not None:
+        extension["logprobs"] = request.logprobs
+    if request.echo:
+        extension["echo"] = True
     if request.isolation:
         extension["isolation"] = request.isolation
     if isinstance(request.prompt, TextPrompt):
         extension |= text_options(request.prompt)
-    return extension
+    # The older form knows no request that generates nothing, so the extension may be empty, but must be there.
+    return extension if extension or request.max_tokens == 0 else None
 
 
 def _refuse(request: EngineRequest, info: EngineInfo, *, extended: bool) -> None:
@@ -123,6 +129,8 @@ def _refuse(request: EngineRequest, info: EngineInfo, *, extended: bool) -> None
             raise _unsupported(feature)
     if request.ignore_eos and not extended:
         raise _unsupported("ignore_eos")
+    if request.max_tokens == 0 and request.logprobs is None and not extended:
+        raise _unsupported("output_budget")
     if isinstance(request.prompt, TextPrompt) and not extended:
         _refuse_forgery(request.prompt, info)
 

@@ -112,7 +112,13 @@ class Supervisor:
         self._session = GatewaySession()
         self._doom: EngineFailed | None = None
         self._loaded_since: float | None = None
+        self._described: EngineInfo | None = None
         self._served = False
+
+    @property
+    def live(self) -> frozenset[int]:
+        """Ids that the engine at hand has not ended."""
+        return self._session.live
 
     def start(self) -> None:
         """Begin to load; ``settled`` tells when it is known how that went."""
@@ -174,9 +180,9 @@ class Supervisor:
             self._change("loading", cause)
 
     def assume_loaded(self, settle: float) -> None:
-        """Take an engine for ready that said READY ``settle`` seconds ago, and nothing since that describes it."""
+        """Take an engine for ready that said READY ``settle`` seconds ago, and has not come to its first STAT."""
         if self._loaded_since is not None and self._clock.now() - self._loaded_since >= settle:
-            self._assume()
+            self._open()
 
     # --- the life of a link ------------------------------------------------------------------------------------------
 
@@ -184,7 +190,7 @@ class Supervisor:
         try:
             while (delay := self._bury(await self._live())) is not None:
                 await self._clock.sleep(delay)
-        except Exception as error:  # the process shell is where a bug must not leave anybody waiting
+        except Exception as error:  # noqa: BLE001 - the process shell is where a bug must not leave anybody waiting
             _log.exception("the engine's supervisor failed")
             cause = EngineFailed(f"The engine's supervisor failed: {error!r}.", code=Code.INTERNAL)
             self._change("failed", cause)
@@ -196,8 +202,7 @@ class Supervisor:
             link = await self._links()
         except LinkBroken as broken:
             return not_started(broken)
-        self._link, self._session = link, GatewaySession()
-        self._doom, self._loaded_since, self._served, self.extended = None, None, False, False
+        self._adopt(link)
         try:
             try:
                 await self._pump(link)
@@ -214,6 +219,11 @@ class Supervisor:
         for line in link.last_words:
             cause.add_note(line)
         return cause
+
+    def _adopt(self, link: Link) -> None:
+        self._link, self._session = link, GatewaySession()
+        self._doom = self._loaded_since = self._described = None
+        self._served = self.extended = False
 
     async def _pump(self, link: Link) -> None:
         session = self._session
@@ -251,8 +261,8 @@ class Supervisor:
                 self._owner.deliver(frame)
             case Telemetry():
                 self.unknown_frames += not frame.known
-                if frame.kind == "STAT" and not self.extended and self._loaded_since is not None:
-                    self._assume()  # the first status line ends the start-up of older engines (seeds.md 2.2)
+                if frame.kind == "STAT" and self._loaded_since is not None:
+                    self._open()  # the first status line ends the start-up (seeds.md 2.2)
             case LoadProgress():
                 self._on_progress(frame.fraction, frame.phase)
             case Ready():
@@ -261,7 +271,7 @@ class Supervisor:
                 self.extended = frame.values.get("ext") == "1"
             case Model():
                 try:
-                    self._ready(read_description(frame.description))
+                    self._described = read_description(frame.description)
                 except EngineFailed as error:
                     self.condemn(error)
             case LoadFail():
@@ -269,11 +279,12 @@ class Supervisor:
             case _:
                 assert_never(frame)
 
-    def _assume(self) -> None:
-        if self._defaults is None:
+    def _open(self) -> None:
+        info = self._described or self._defaults
+        if info is None:
             self.condemn(undescribed())
         else:
-            self._ready(self._defaults)
+            self._ready(info)
 
     def _ready(self, info: EngineInfo) -> None:
         again = self.info is not None

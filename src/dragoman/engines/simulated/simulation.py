@@ -1,0 +1,389 @@
+"""An engine without a model: commands in, the steps of a script, frames out. Knows no pipe.
+
+``link.SimulatedLink`` runs it in memory, ``__main__`` as a child process. Each request is a task that walks its steps; what
+they write in one turn of the loop leaves in one piece, as the step of a real engine does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Final, NoReturn, assert_never
+
+from dragoman.core.json import JsonObject
+from dragoman.core.request import TextPrompt
+from dragoman.engines.base import EngineInfo
+from dragoman.engines.clock import Clock
+from dragoman.engines.simulated import vocabulary
+from dragoman.engines.simulated.tape import (
+    Begin,
+    CloseInput,
+    Delay,
+    Emit,
+    Exit,
+    Fail,
+    Hang,
+    Hold,
+    Raw,
+    Say,
+    Script,
+    SimulatedRequest,
+    Step,
+)
+from dragoman.protocol.frames import (
+    Accept,
+    BadCommand,
+    Cancel,
+    Command,
+    Data,
+    DetokenizeCommand,
+    Done,
+    Echo,
+    Error,
+    Frame,
+    Image,
+    Numeric,
+    Stop,
+    Submit,
+    Text,
+    TokenizeCommand,
+    Tokens,
+)
+from dragoman.protocol.session import EngineSession
+
+REMEMBERED: Final = 64
+"""Sequences whose prefixes count as cached."""
+
+BROKEN: Final = 70
+"""Exit status of an engine whose script raised (EX_SOFTWARE of sysexits.h)."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Refused(Exception):
+    """A command gets ERROR: a code, and details."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A request at work."""
+
+    request: SimulatedRequest
+    limit: int
+    isolation: str
+    echo: bool
+    cached: int
+    accepted: bool = False
+    emitted: int = 0
+    generated: list[int] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+
+class Simulation:
+    """One engine. ``write`` takes its output, ``leave`` the status with which it ends; neither may call back."""
+
+    def __init__(
+        self,
+        info: EngineInfo,
+        script: Script,
+        *,
+        clock: Clock,
+        spawn: int,
+        write: Callable[[bytes], None],
+        leave: Callable[[int], None],
+    ) -> None:
+        self.deaf = False
+        self._info = info
+        self._script = script
+        self._clock = clock
+        self._spawn = spawn
+        self._sink = write
+        self._leave = leave
+        self._session = EngineSession()
+        self._output = bytearray()
+        self._runs: dict[int, _Run] = {}
+        self._cache: deque[tuple[str, tuple[int, ...]]] = deque(maxlen=REMEMBERED)
+        self._hung = False
+        self._ending = False
+        self._ended = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def load(self, startup: Iterable[Step]) -> None:
+        """Begin to walk the steps of loading."""
+        self._start(self._walk_startup(startup))
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes from the gateway. Raises ``RemoteProtocolError`` when the gateway breaks the framing."""
+        if self._hung or self._ended:
+            return
+        self._session.receive_data(data)
+        while (command := self._session.next_command()) is not None:
+            self._handle(command)
+
+    def end_input(self) -> None:
+        """No more commands: end when nothing runs any more (seeds.md 2.1)."""
+        self._ending = True
+        self._end_if_idle()
+
+    def exit(self, code: int) -> None:
+        """End now."""
+        if self._ended:
+            return
+        self._flush()
+        self._ended = True
+        current = asyncio.current_task()
+        for task in self._tasks:
+            if task is not current:
+                task.cancel()
+        self._leave(code)
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def _handle(self, command: Command | BadCommand) -> None:
+        try:
+            match command:
+                case Submit():
+                    self._submit(command)
+                case Cancel(id):
+                    self._end(self._find(id), Error(id, "CANCELLED"))
+                case Stop(id):
+                    self._finish(self._find(id), limited=False)
+                case TokenizeCommand():
+                    self._write(Tokens(command.id, vocabulary.tokenize(_text(command.payload, command.options))))
+                case DetokenizeCommand():
+                    self._write(Text(command.id, _pieces(command)))
+                case Image():
+                    pass  # the SUBMIT that follows is refused by whoever looks at features
+                case BadCommand():
+                    self._write(Error(command.id, command.code, command.detail))
+                case _:
+                    assert_never(command)
+        except _Refused as refusal:
+            self._write(Error(command.id, *refusal.args))
+
+    def _find(self, request_id: int) -> _Run:
+        if request_id not in self._runs:
+            raise _Refused("NOT_FOUND")
+        return self._runs[request_id]
+
+    def _submit(self, command: Submit) -> None:
+        if command.slot >= self._info.slots:
+            raise _Refused("BAD_REQUEST", "invalid cache slot")
+        if any(run.request.slot == command.slot for run in self._runs.values()):
+            raise _Refused("SLOT_BUSY")
+        options = command.extension or {}
+        ids = _ids(command.payload) if command.ids else vocabulary.tokenize(_text(command.payload, options))
+        if not ids:
+            raise _Refused("EMPTY_PROMPT")
+        capacity = self._info.context_length
+        if len(ids) + min(1, command.max_tokens) > capacity:
+            words = f"prompt_tokens={len(ids)} requested={command.max_tokens} capacity={capacity}"
+            raise _Refused("CONTEXT_EXCEEDED", words)
+        isolation = str(options.get("isolation", ""))
+        run = _Run(
+            request=SimulatedRequest(
+                id=command.id,
+                slot=command.slot,
+                text="" if command.ids else command.payload.decode(),
+                ids=ids,
+                max_tokens=command.max_tokens,
+                temperature=command.temperature,
+                top_p=command.top_p,
+                logprobs=command.logprobs,
+                extended=command.extension is not None,
+                options=options,
+                spawn=self._spawn,
+            ),
+            limit=min(command.max_tokens, capacity - len(ids)),
+            isolation=isolation,
+            echo=options.get("echo") is True if command.extension is not None else bool(command.logprobs),
+            cached=self._shared(isolation, ids),
+        )
+        self._runs[command.id] = run
+        run.task = self._start(self._serve(run))
+
+    def _shared(self, isolation: str, ids: tuple[int, ...]) -> int:
+        """The longest prefix that an earlier sequence had, too; the last token is always computed."""
+        longest = 0
+        for key, known in self._cache:
+            if key == isolation:
+                longest = max(longest, sum(1 for _ in takewhile(_equal, zip(ids, known, strict=False))))
+        return min(longest, len(ids) - 1)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    async def _walk_startup(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            await self._take(step)
+
+    async def _serve(self, run: _Run) -> None:
+        for step in self._script(run.request):
+            match step:
+                case Begin():
+                    self._accept(run)
+                case Emit():
+                    if run.emitted >= run.limit:
+                        break
+                    self._emit(run, step)
+                case Fail():
+                    self._end(run, Error(run.request.id, step.code, step.detail))
+                    return
+                case _:
+                    await self._take(step)
+        self._finish(run, limited=run.emitted >= run.limit)
+
+    async def _take(self, step: Step) -> None:
+        match step:
+            case Say():
+                self._write(step.frame)
+            case Raw():
+                self._put(step.data)
+            case Delay():
+                await self._clock.sleep(step.seconds)
+            case Hold():
+                await step.event.wait()
+            case Exit():
+                self.exit(step.code)
+                await self._for_ever()
+            case Hang():
+                self._flush()
+                self._hung = True
+                await self._for_ever()
+            case CloseInput():
+                self.deaf = True
+            case Begin() | Emit() | Fail():
+                raise TypeError(f"{step} is a step of a request")
+            case _:
+                assert_never(step)
+
+    async def _for_ever(self) -> NoReturn:
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("nobody ends the wait of an engine that is gone")
+
+    def _accept(self, run: _Run) -> None:
+        if run.accepted:
+            return
+        run.accepted = True
+        request = run.request
+        self._cache.append((run.isolation, request.ids))
+        self._write(Accept(request.id, len(request.ids), run.cached))
+        for position, token in enumerate(request.ids if run.echo else ()):
+            numeric = self._numeric(request, token) if position else Numeric(float("nan"))
+            shown = token if request.extended else None
+            self._write(Echo(request.id, position, vocabulary.PIECES[token], numeric, shown))
+
+    def _emit(self, run: _Run, step: Emit) -> None:
+        self._accept(run)
+        run.emitted += 1
+        request = run.request
+        # As the next prompt will spell it, so that a conversation finds its own answers in the cache.
+        run.generated += (step.token,) if vocabulary.is_special(step.token) and step.token else step.payload
+        if vocabulary.is_special(step.token) and not request.extended:
+            return
+        numeric = step.numeric
+        if numeric is None and request.logprobs is not None:
+            numeric = self._numeric(request, step.token or 0)
+        self._write(Data(request.id, step.payload, numeric, step.token if request.extended else None))
+
+    def _numeric(self, request: SimulatedRequest, token: int) -> Numeric:
+        """The chosen token at -0.25, the lowest other ids below it."""
+        count = request.logprobs or 0
+        others = [other for other in range(count) if other != token]
+        ranked = [token, *others][:count]
+        return Numeric(-0.25, tuple((ranked_id, -0.25 - rank) for rank, ranked_id in enumerate(ranked)))
+
+    def _finish(self, run: _Run, *, limited: bool) -> None:
+        self._accept(run)
+        request = run.request
+        self._cache.append((run.isolation, request.ids + tuple(run.generated)))
+        done = Done(
+            id=request.id,
+            emitted=run.emitted,
+            tokens_per_second=0.0,
+            hit_percent=100.0 * run.cached / len(request.ids),
+            rss_gb=0.0,
+            prompt_tokens=len(request.ids),
+            length_limited=limited,
+            computed_tokens=len(request.ids) - run.cached,
+        )
+        self._end(run, done)
+
+    def _end(self, run: _Run, frame: Done | Error) -> None:
+        self._runs.pop(run.request.id, None)
+        self._write(frame)
+        if run.task is not None and run.task is not asyncio.current_task():
+            run.task.cancel()
+        self._end_if_idle()
+
+    def _end_if_idle(self) -> None:
+        if self._ending and not self._runs and not self._hung:
+            self.exit(0)
+
+    # --- output ------------------------------------------------------------------------------------------------------
+
+    def _write(self, frame: Frame) -> None:
+        self._put(self._session.encode(frame))
+
+    def _put(self, data: bytes) -> None:
+        if self._hung or self._ended:
+            return
+        if not self._output:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._output += data
+
+    def _flush(self) -> None:
+        if self._output and not self._hung and not self._ended:
+            data = bytes(self._output)
+            self._output.clear()
+            self._sink(data)
+
+    def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a script failed, and the engine with it", exc_info=error)
+            self.exit(BROKEN)
+
+
+def _equal(pair: tuple[int, int]) -> bool:
+    return pair[0] == pair[1]
+
+
+def _pieces(command: DetokenizeCommand) -> tuple[bytes, ...]:
+    try:
+        return vocabulary.detokenize(command.ids, special=command.special)
+    except ValueError as error:
+        raise _Refused("BAD_REQUEST", str(error)) from None
+
+
+def _ids(payload: bytes) -> tuple[int, ...]:
+    ids = tuple(map(int, payload.split()))
+    if any(token >= len(vocabulary.PIECES) for token in ids):
+        raise _Refused("BAD_REQUEST", "invalid token id")
+    return ids
+
+
+def _text(payload: bytes, options: JsonObject) -> TextPrompt:
+    """The wire counts plain ranges in bytes, ``TextPrompt`` in characters."""
+    spans = options.get("plain", ())
+    try:
+        text = payload.decode()
+        if not isinstance(spans, list | tuple):
+            raise TypeError(spans)
+        plain = tuple((_characters(payload, start), _characters(payload, end)) for start, end in spans)
+    except (UnicodeDecodeError, TypeError, ValueError):
+        raise _Refused("BAD_REQUEST", "invalid text or plain range") from None
+    return TextPrompt(text=text, plain=plain, parse_special=options.get("parse_special", True) is True)
+
+
+def _characters(payload: bytes, end: int) -> int:
+    return len(payload[:end].decode())
