@@ -6,9 +6,10 @@ field that is ``null`` counts as absent everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.json import Json
@@ -39,7 +40,22 @@ class Field(Generic[T_co]):
     code: Code = Code.UNSUPPORTED_FIELD
 
 
-Table: TypeAlias = tuple[Field[object], ...]
+class Table:
+    """The rows of one object, in the order of its documentation, and found by name."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, *rows: Field[object]) -> None:
+        self._rows = {row.name: row for row in rows}
+        if len(self._rows) != len(rows):
+            raise ValueError("a field has two rows")
+
+    def __iter__(self) -> Iterator[Field[object]]:
+        return iter(self._rows.values())
+
+    def get(self, name: str) -> Field[object] | None:
+        """The row of a field, if it has one."""
+        return self._rows.get(name)
 
 
 def honoured(name: str, reader: Reader[T], note: str) -> Field[T]:
@@ -73,14 +89,14 @@ class Form:
     def __init__(self, body: Json, table: Table, at: Place) -> None:
         self._body = OBJECT.read(body, at)
         self._at = at
-        for field in table:
-            value = self._body.get(field.name)
-            if value is not None and field.disposition is not Disposition.HONOURED:
-                _settle(field, value, at.child(field.name))
-        known = {field.name for field in table}
         for name, value in self._body.items():
-            if name not in known and value is not None:
+            if value is None:
+                continue
+            field = table.get(name)
+            if field is None:
                 _unknown(at.child(name))
+            elif field.disposition is not Disposition.HONOURED:
+                _settle(field, value, at.child(name))
 
     @property
     def ignored(self) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ _NO_REASONING: Final = "reasoning cannot be steered yet"
 _BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
 
-FIELDS: Final[Table] = (
+FIELDS: Final = Table(
     MESSAGES,
     MAX_COMPLETION_TOKENS,
     MAX_TOKENS_FIELD,

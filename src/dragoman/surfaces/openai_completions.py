@@ -72,7 +72,7 @@ ADD_SPECIAL_TOKENS: Final = honoured(
     "add_special_tokens", BOOLEAN, "Default true: the tokenizer adds what the model expects, such as BOS."
 )
 
-FIELDS: Final[Table] = (
+FIELDS: Final = Table(
     PROMPT,
     MAX_TOKENS_FIELD,
     PARSE_SPECIAL,

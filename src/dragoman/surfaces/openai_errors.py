@@ -51,8 +51,11 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
 }
 """Exceptions to ``BY_KIND``."""
 
+_PASSING: Final = (429, 503)
+"""Statuses that pass by themselves, and so say when to come back."""
+
 _DEFAULT_RETRY_AFTER: Final = 1
-"""Seconds, where whoever was overloaded did not say (S12)."""
+"""Seconds, where the error does not say (S12)."""
 
 
 def envelope(error: ServiceError, call: Call | None = None) -> JsonObject:
@@ -72,15 +75,14 @@ def envelope(error: ServiceError, call: Call | None = None) -> JsonObject:
 
 def reply(error: ServiceError, call: Call | None = None) -> ErrorReply:
     """The whole reply to a request that failed before its first byte."""
+    status, _ = _status_and_type(error)
     headers: dict[str, str] = {}
-    retry_after = error.retry_after
-    if retry_after is None and isinstance(error, Overloaded):
-        retry_after = _DEFAULT_RETRY_AFTER
-    if retry_after is not None:
-        headers["retry-after"] = str(retry_after)
-    if isinstance(error, Unauthorized):
+    if status in _PASSING:
+        seconds = _DEFAULT_RETRY_AFTER if error.retry_after is None else error.retry_after
+        headers["retry-after"] = str(seconds)
+    if status == 401:
         headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
-    return ErrorReply(status=_status_and_type(error)[0], body=envelope(error, call), headers=headers)
+    return ErrorReply(status=status, body=envelope(error, call), headers=headers)
 
 
 def _status_and_type(error: ServiceError) -> tuple[int, str]:

@@ -77,7 +77,7 @@ STREAM_OPTIONS: Final = honoured("stream_options", Reader("an object", _stream_o
 INCLUDE_USAGE: Final = honoured(
     "include_usage", BOOLEAN, "A last chunk with `usage`; it is `null` in the others (S53)."
 )
-STREAM_OPTIONS_FIELDS: Final[Table] = (
+STREAM_OPTIONS_FIELDS: Final = Table(
     INCLUDE_USAGE,
     ignored("include_obfuscation", "No padding is sent."),
     ignored("continuous_usage_stats", "Usage is reported once, at the end."),
@@ -99,7 +99,7 @@ _ONLY_DEFAULT: Final = "send its default, or leave it out"
 _NO_GRAMMAR: Final = "output cannot be constrained yet"
 _NO_PROCESSORS: Final = "probabilities are not edited yet; send the neutral value, or leave it out"
 
-SHARED: Final[Table] = (
+SHARED: Final = Table(
     MODEL,
     STREAM,
     STREAM_OPTIONS,
@@ -124,6 +124,11 @@ SHARED: Final[Table] = (
     refused("bad_words", _NO_PROCESSORS, []),
     refused("allowed_token_ids", _NO_PROCESSORS),
     refused("logits_processors", _NO_PROCESSORS, []),
+    refused("n_predict", "send max_tokens"),
+    refused("n_probs", "log probabilities are not read out yet", 0),
+    refused("id_slot", "send cache_slot", -1),
+    refused("cache_prompt", "prompts always share their cached prefixes", True),
+    refused("lora", "no adapters are loaded", []),
     refused("min_tokens", _NO_PROCESSORS, 0),
     refused("typical_p", _NO_PROCESSORS, 1),
     refused("mirostat", _NO_PROCESSORS, 0),

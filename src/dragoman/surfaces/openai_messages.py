@@ -86,16 +86,16 @@ def _message(value: Json, at: Place) -> Message:
 
 PART_TYPE: Final = honoured("type", TEXT, 'Only `"text"`.')
 PART_TEXT: Final = honoured("text", PROMPT_TEXT, "The text.")
-PART_FIELDS: Final[Table] = (PART_TYPE, PART_TEXT)
+PART_FIELDS: Final = Table(PART_TYPE, PART_TEXT)
 
 FUNCTION_NAME: Final = honoured("name", PROMPT_TEXT, "The function that was called.")
 ARGUMENTS: Final = honoured("arguments", PROMPT_TEXT, "JSON as the model wrote it; it is not checked.")
-FUNCTION_FIELDS: Final[Table] = (FUNCTION_NAME, ARGUMENTS)
+FUNCTION_FIELDS: Final = Table(FUNCTION_NAME, ARGUMENTS)
 
 TOOL_CALL_ID_OF_CALL: Final = honoured("id", PROMPT_TEXT, "What the tool's answer refers to.")
 TOOL_CALL_TYPE: Final = honoured("type", TEXT, 'Only `"function"`, which is the default.')
 FUNCTION: Final = honoured("function", Reader("an object", _function), "`name` and `arguments`.")
-TOOL_CALL_FIELDS: Final[Table] = (TOOL_CALL_ID_OF_CALL, TOOL_CALL_TYPE, FUNCTION)
+TOOL_CALL_FIELDS: Final = Table(TOOL_CALL_ID_OF_CALL, TOOL_CALL_TYPE, FUNCTION)
 
 ROLE: Final = honoured("role", Reader(f"one of {', '.join(_ROLES)}", _role), "Who speaks.")
 CONTENT: Final = honoured(
@@ -109,7 +109,7 @@ TOOL_CALLS: Final = honoured(
 )
 TOOL_CALL_ID: Final = honoured("tool_call_id", PROMPT_TEXT, "Of a tool message, where it is required.")
 REASONING: Final = honoured("reasoning_content", PROMPT_TEXT, "Of an assistant message, as clients replay it.")
-MESSAGE_FIELDS: Final[Table] = (
+MESSAGE_FIELDS: Final = Table(
     ROLE,
     CONTENT,
     NAME,

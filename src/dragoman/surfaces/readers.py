@@ -6,9 +6,8 @@ number in a string is a string, and ``true`` is not 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Generic, TypeGuard, TypeVar
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
@@ -27,18 +26,32 @@ _MAX_IGNORED: Final = 32
 """Names kept for the header of ignored fields; proxies refuse long headers."""
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a body we are. Children share one record of the fields that were ignored."""
+    """Where in a body we are. Places below one root share its strictness and its record of ignored fields.
 
-    path: str = ""
-    strict: bool = False
-    ignored: dict[str, None] = field(default_factory=dict)
+    A place is made for each value and named only when something is wrong there, so ``path`` is worked out late.
+    """
+
+    __slots__ = ("_key", "_parent", "ignored", "strict")
+
+    def __init__(self, parent: Place | None = None, key: str | int = "", *, strict: bool = False) -> None:
+        self._parent = parent
+        self._key = key
+        self.strict: bool = strict if parent is None else parent.strict
+        self.ignored: dict[str, None] = {} if parent is None else parent.ignored
 
     def child(self, key: str | int) -> Place:
-        """The place one step down. Keys are the client's, so they are written as printable ASCII."""
-        step = str(key) if isinstance(key, int) else ascii(key)[1:-1][:_MAX_KEY_CHARS]
-        return Place(f"{self.path}.{step}" if self.path else step, self.strict, self.ignored)
+        """The place one step down."""
+        return Place(self, key)
+
+    @property
+    def path(self) -> str:
+        """Steps joined by dots; empty at the root. Keys are the client's, so they become printable ASCII."""
+        if self._parent is None:
+            return ""
+        step = str(self._key) if isinstance(self._key, int) else ascii(self._key)[1:-1][:_MAX_KEY_CHARS]
+        above = self._parent.path
+        return f"{above}.{step}" if above else step
 
     def ignore(self) -> None:
         """Record this place as accepted without effect; items of one array are recorded once, as ``*``."""
@@ -163,7 +176,7 @@ def _got(value: Json) -> str:
             return "null"
         case bool():
             return str(value).lower()
-        case int() | float() if math.isfinite(value) and abs(value) < 1e21:
+        case int() | float() if abs(value) < 1e21:  # not NaN, and not longer than a message should be
             return str(value)
         case int() | float():
             return "a number out of range"

@@ -36,7 +36,7 @@ ADD_GENERATION_PROMPT: Final = honoured(
 )
 RETURN_TOKEN_STRS: Final = honoured("return_token_strs", BOOLEAN, "Default false: with the text of each token.")
 
-TOKENIZE_FIELDS: Final[Table] = (
+TOKENIZE_FIELDS: Final = Table(
     MODEL,
     PROMPT,
     CONTENT,
@@ -55,7 +55,7 @@ TOKENIZE_FIELDS: Final[Table] = (
 
 TOKENS: Final = honoured("tokens", TOKEN_IDS, "Required.")
 SKIP_SPECIAL_TOKENS: Final = honoured("skip_special_tokens", BOOLEAN, "Default false: control tokens are shown.")
-DETOKENIZE_FIELDS: Final[Table] = (MODEL, TOKENS, SKIP_SPECIAL_TOKENS)
+DETOKENIZE_FIELDS: Final = Table(MODEL, TOKENS, SKIP_SPECIAL_TOKENS)
 
 
 def parse_tokenize(body: JsonObject, *, strict: bool = False) -> tuple[Tokenize, tuple[str, ...]]:

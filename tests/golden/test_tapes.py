@@ -1,0 +1,111 @@
+"""Each tape is one answer: what the engine side said, and the exact bytes that a client then reads.
+
+A line of a tape is one of
+
+    # remark
+    surface chat | completions
+    request {...}                 the body that was parsed
+    stamp id created model [fingerprint]
+    > accepted prompt cached      an event
+    > text "..."
+    > finished reason prompt completion cached reasoning
+    > failed Kind code message    a failure after the commit
+    < data: ...                   one server-sent event that the event above caused, without its blank line
+    = {...}                       the buffered object
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from dragoman.core import errors
+from dragoman.core.events import Accepted, Finished, FinishReason, GenerationEvent, TextDelta, Usage
+from dragoman.surfaces.base import Projector, Stamp, Surface
+from dragoman.surfaces.openai_chat import ChatCompletions
+from dragoman.surfaces.openai_completions import Completions
+
+SURFACES: dict[str, Surface] = {"chat": ChatCompletions(), "completions": Completions()}
+TAPES = sorted(Path(__file__).parent.glob("tapes/*.tape"))
+
+
+class Player:
+    """Plays a tape's events, and writes the tape again as it should be."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._surface: Surface | None = None
+        self._body: dict = {}
+        self._projector: Projector | None = None
+
+    def play(self, line: str) -> None:
+        if line.startswith("<"):
+            return
+        word, _, rest = line.partition(" ")
+        match word:
+            case "surface":
+                self._surface = SURFACES[rest]
+            case "request":
+                self._body = msgspec.json.decode(rest)
+            case "stamp":
+                id_, created, model, *fingerprint = rest.split()
+                stamp = Stamp(id=id_, created=int(created), model=model, fingerprint=next(iter(fingerprint), None))
+                surface = cast("Surface", self._surface)
+                self._projector = surface.projector(surface.parse(self._body), stamp)
+            case ">":
+                self.lines.append(line)
+                self.lines += [self._shown(event.encode()) for event in self._cause(rest)]
+                return
+            case "=":
+                line = "= " + msgspec.json.encode(cast("Projector", self._projector).result()).decode()
+        self.lines.append(line)
+
+    def _cause(self, event: str):
+        projector = cast("Projector", self._projector)
+        word, _, rest = event.partition(" ")
+        if word == "failed":
+            kind, code, message = rest.split(" ", 2)
+            return projector.fail(getattr(errors, kind)(message, code=errors.Code(code)))
+        return projector.feed(parsed(word, rest))
+
+    @staticmethod
+    def _shown(data: bytes) -> str:
+        assert data.endswith(b"\n\n")
+        assert data.count(b"\n") == 2
+        return "< " + data[:-2].decode()
+
+
+def parsed(word: str, rest: str) -> GenerationEvent:
+    match word, rest.split():
+        case "accepted", [prompt, cached]:
+            return Accepted(prompt_tokens=int(prompt), cached_tokens=int(cached))
+        case "text", _:
+            return TextDelta(text=msgspec.json.decode(rest))
+        case "finished", [reason, *counts]:
+            prompt, completion, cached, reasoning = map(int, counts)
+            usage = Usage(
+                prompt_tokens=prompt,
+                completion_tokens=completion,
+                cached_tokens=cached,
+                reasoning_tokens=reasoning,
+            )
+            return Finished(reason=FinishReason(reason), usage=usage)
+    raise ValueError(word, rest)
+
+
+@pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S155")
+@pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)
+def test_an_answer_reads_as_its_tape(path: Path):
+    tape = path.read_text(encoding="utf-8").splitlines()
+    player = Player()
+    for line in tape:
+        player.play(line)
+    assert player.lines == tape
+
+
+def test_there_are_tapes_for_both_surfaces():
+    heads = {line for path in TAPES for line in path.read_text().splitlines() if line.startswith("surface ")}
+    assert heads == {"surface chat", "surface completions"}

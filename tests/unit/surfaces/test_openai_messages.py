@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.core.errors import Code, InvalidRequest, Unsupported
+from dragoman.core.request import Message, Role, TextPart, ToolCall
+from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.readers import Place
+
+
+def read(*messages, at=None):
+    return MESSAGES.reader.read(list(messages), at or Place().child("messages"))
+
+
+def refusal(*messages) -> InvalidRequest:
+    with pytest.raises(InvalidRequest) as caught:
+        read(*messages)
+    return caught.value
+
+
+USER = {"role": "user", "content": "hi"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+
+
+@pytest.mark.parametrize("role", ["system", "developer", "user", "assistant"])
+def test_each_role_speaks(role):
+    assert read({"role": role, "content": "x", "name": "n"}) == (
+        Message(role=Role(role), parts=(TextPart(text="x"),), name="n"),
+    )
+
+
+def test_a_tool_answers_a_call_that_an_assistant_made_without_words():
+    assert read(
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "3"},
+    ) == (
+        Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="f", arguments='{"a": 1}'),)),
+        Message(role=Role.TOOL, parts=(TextPart(text="3"),), tool_call_id="call_1"),
+    )
+
+
+def test_arguments_of_an_earlier_call_are_not_judged():
+    call = {"id": "c", "function": {"name": "f", "arguments": "[not json"}}
+    assert read({"role": "assistant", "tool_calls": [call]})[0].tool_calls[0].arguments == "[not json"
+
+
+def test_parts_stay_apart():
+    content = [{"type": "text", "text": "a"}, {"type": "text", "text": ""}]
+    assert read({"role": "user", "content": content})[0].parts == (TextPart(text="a"), TextPart(text=""))
+
+
+def test_what_an_sdk_dumps_of_an_earlier_answer_is_read():
+    dumped = {
+        "role": "assistant",
+        "content": "Paris",
+        "refusal": None,
+        "annotations": [],
+        "audio": None,
+        "function_call": None,
+        "tool_calls": None,
+        "reasoning_content": "France, so",
+    }
+    at = Place().child("messages")
+    assert read(dumped, at=at) == (
+        Message(role=Role.ASSISTANT, parts=(TextPart(text="Paris"),), reasoning="France, so"),
+    )
+    assert list(at.ignored) == ["messages.*.annotations"]
+
+
+@pytest.mark.parametrize(
+    "messages, param, code",
+    [
+        ([], "messages", Code.INVALID_VALUE),
+        (["hi"], "messages.0", Code.INVALID_VALUE),
+        ([USER, {"content": "x"}], "messages.1.role", Code.MISSING_FIELD),
+        ([{"role": "ctx", "content": "x"}], "messages.0.role", Code.INVALID_VALUE),
+        ([{"role": 5, "content": "x"}], "messages.0.role", Code.INVALID_VALUE),
+        ([{"role": "user"}], "messages.0.content", Code.MISSING_FIELD),
+        ([{"role": "user", "content": None}], "messages.0.content", Code.MISSING_FIELD),
+        ([{"role": "assistant", "content": None, "tool_calls": []}], "messages.0.content", Code.MISSING_FIELD),
+        ([{"role": "user", "content": 5}], "messages.0.content", Code.INVALID_VALUE),
+        ([{"role": "user", "content": []}], "messages.0.content", Code.INVALID_VALUE),
+        ([{"role": "user", "content": ["x"]}], "messages.0.content.0", Code.INVALID_VALUE),
+        ([{"role": "user", "content": [{"type": "text"}]}], "messages.0.content.0.text", Code.MISSING_FIELD),
+        ([{"role": "user", "content": [{"text": "x"}]}], "messages.0.content.0.type", Code.MISSING_FIELD),
+        (
+            [{"role": "user", "content": [{"type": "txt", "text": "x"}]}],
+            "messages.0.content.0.type",
+            Code.INVALID_VALUE,
+        ),
+        ([{"role": "user", "content": "\ud800"}], "messages.0.content", Code.INVALID_VALUE),
+        ([{"role": "user", "content": "a\0"}], "messages.0.content", Code.INVALID_VALUE),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "\0"}]}],
+            "messages.0.content.0.text",
+            Code.INVALID_VALUE,
+        ),
+        ([{"role": "user", "content": "x", "name": 5}], "messages.0.name", Code.INVALID_VALUE),
+        ([{"role": "user", "content": "x", "tool_calls": [CALL]}], "messages.0.tool_calls", Code.INVALID_VALUE),
+        ([{"role": "user", "content": "x", "tool_call_id": "c"}], "messages.0.tool_call_id", Code.INVALID_VALUE),
+        (
+            [{"role": "user", "content": "x", "reasoning_content": "r"}],
+            "messages.0.reasoning_content",
+            Code.INVALID_VALUE,
+        ),
+        ([{"role": "tool", "content": "x"}], "messages.0.tool_call_id", Code.MISSING_FIELD),
+        ([{"role": "assistant", "tool_calls": "x"}], "messages.0.tool_calls", Code.INVALID_VALUE),
+        ([{"role": "assistant", "tool_calls": ["x"]}], "messages.0.tool_calls.0", Code.INVALID_VALUE),
+        (
+            [{"role": "assistant", "tool_calls": [CALL | {"id": None}]}],
+            "messages.0.tool_calls.0.id",
+            Code.MISSING_FIELD,
+        ),
+        ([{"role": "assistant", "tool_calls": [{"id": "c"}]}], "messages.0.tool_calls.0.function", Code.MISSING_FIELD),
+        (
+            [{"role": "assistant", "tool_calls": [CALL | {"function": {"name": "f", "arguments": {}}}]}],
+            "messages.0.tool_calls.0.function.arguments",
+            Code.INVALID_VALUE,
+        ),
+    ],
+)
+def test_a_fault_is_named_by_its_path(messages, param, code):
+    error = refusal(*messages)
+    assert (error.param, error.code) == (param, code)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
+        {"type": "file", "file": {"file_id": "f"}},
+    ],
+)
+def test_a_part_that_is_no_text_is_refused_where_it_stands(part):
+    error = refusal({"role": "user", "content": [{"type": "text", "text": "what"}, part]})
+    assert isinstance(error, Unsupported)
+    assert error.param == "messages.0.content.1"
+    assert part["type"] in error.message
+
+
+@pytest.mark.parametrize(
+    "message, param",
+    [
+        ({"role": "function", "name": "f", "content": "x"}, "messages.0.role"),
+        (
+            {"role": "assistant", "content": "x", "function_call": {"name": "f", "arguments": ""}},
+            "messages.0.function_call",
+        ),
+        ({"role": "assistant", "content": "x", "audio": {"id": "a"}}, "messages.0.audio"),
+        ({"role": "assistant", "content": "x", "refusal": "no"}, "messages.0.refusal"),
+        ({"role": "assistant", "tool_calls": [CALL | {"type": "custom"}]}, "messages.0.tool_calls.0.type"),
+    ],
+)
+def test_forms_that_are_not_served_are_refused_by_name(message, param):
+    error = refusal(message)
+    assert isinstance(error, Unsupported)
+    assert error.param == param
+
+
+def test_unknown_keys_are_listed_once_however_long_the_conversation():
+    at = Place().child("messages")
+    part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    read(*[{"role": "user", "content": [part], "id": str(index)} for index in range(500)], at=at)
+    assert set(at.ignored) == {"messages.*.id", "messages.*.content.*.cache_control"}

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.core.errors import Code, InvalidRequest, Unsupported
+from dragoman.core.request import Conversation, Detokenize, Message, Role, TextPart, TextPrompt, Tokenize
+from dragoman.core.results import Detokenized, Tokenized
+from dragoman.surfaces.tokens import detokenized, parse_detokenize, parse_tokenize, tokenized
+
+MESSAGES = [{"role": "user", "content": "hi"}]
+CONVERSATION = (Message(role=Role.USER, parts=(TextPart(text="hi"),)),)
+
+
+@pytest.mark.seeds("S54")
+@pytest.mark.parametrize(
+    "body, operation",
+    [
+        ({"prompt": "a"}, Tokenize(source=TextPrompt(text="a", parse_special=True, add_special=True))),
+        ({"prompt": ""}, Tokenize(source=TextPrompt(text=""))),
+        (
+            {"prompt": "a", "add_special_tokens": False, "parse_special": False, "return_token_strs": True},
+            Tokenize(source=TextPrompt(text="a", parse_special=False, add_special=False), return_token_strs=True),
+        ),
+        ({"content": "a", "add_special": False}, Tokenize(source=TextPrompt(text="a", add_special=False))),
+        ({"messages": MESSAGES}, Tokenize(source=Conversation(messages=CONVERSATION, add_generation_prompt=True))),
+        (
+            {"messages": MESSAGES, "add_generation_prompt": False, "model": "m", "prompt": None},
+            Tokenize(source=Conversation(messages=CONVERSATION, add_generation_prompt=False), model="m"),
+        ),
+    ],
+)
+def test_a_text_or_a_conversation_is_tokenized(body, operation):
+    assert parse_tokenize(body) == (operation, ())
+
+
+@pytest.mark.seeds("S54")
+@pytest.mark.parametrize(
+    "body, param, code",
+    [
+        ({}, "prompt", Code.MISSING_FIELD),
+        ({"prompt": "a", "messages": MESSAGES}, "messages", Code.INVALID_VALUE),
+        ({"prompt": "a", "content": "a"}, "content", Code.INVALID_VALUE),
+        ({"prompt": 5}, "prompt", Code.INVALID_VALUE),
+        ({"prompt": "a\0"}, "prompt", Code.INVALID_VALUE),
+        ({"messages": []}, "messages", Code.INVALID_VALUE),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content", Code.INVALID_VALUE),
+        ({"prompt": "a", "add_special_tokens": "no"}, "add_special_tokens", Code.INVALID_VALUE),
+    ],
+)
+def test_exactly_one_source_is_wanted_and_well_formed(body, param, code):
+    with pytest.raises(InvalidRequest) as caught:
+        parse_tokenize(body)
+    assert (caught.value.param, caught.value.code) == (param, code)
+
+
+def test_template_arguments_are_refused_as_the_chat_surface_does():
+    with pytest.raises(Unsupported) as caught:
+        parse_tokenize({"messages": MESSAGES, "chat_template_kwargs": {"a": 1}})
+    assert caught.value.param == "chat_template_kwargs"
+
+
+def test_unknown_fields_are_listed_or_refused_when_strict():
+    assert parse_tokenize({"prompt": "a", "foo": 1})[1] == ("foo",)
+    assert parse_detokenize({"tokens": [], "foo": 1})[1] == ("foo",)
+    with pytest.raises(InvalidRequest) as caught:
+        parse_tokenize({"prompt": "a", "foo": 1}, strict=True)
+    assert caught.value.param == "foo"
+
+
+@pytest.mark.seeds("S54")
+def test_a_count_says_how_much_would_fit():
+    assert tokenized(Tokenized(ids=(19556, 28), context_length=8192)) == {
+        "count": 2,
+        "max_model_len": 8192,
+        "tokens": [19556, 28],
+    }
+    assert tokenized(Tokenized(ids=(28,), context_length=8, strs=(",",)))["token_strs"] == [","]
+
+
+@pytest.mark.seeds("S55")
+def test_ids_become_text_again():
+    assert parse_detokenize({"tokens": [1, 2]}) == (Detokenize(ids=(1, 2)), ())
+    assert parse_detokenize({"tokens": [], "skip_special_tokens": True})[0] == Detokenize(
+        ids=(), skip_special_tokens=True
+    )
+    assert detokenized(Detokenized(text="hi")) == {"prompt": "hi"}
+
+
+@pytest.mark.seeds("S55")
+@pytest.mark.parametrize("tokens", ["1 2", [True], [-1], [1.5], {"a": 1}, None])
+def test_what_is_no_array_of_ids_is_refused(tokens):
+    with pytest.raises(InvalidRequest) as caught:
+        parse_detokenize({"tokens": tokens})
+    assert caught.value.param == "tokens"
