@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,11 +111,6 @@ def say(text: str) -> None:
     print(f"llama.cpp: {text}", flush=True)
 
 
-def cached_wheel(key: str) -> Path | None:
-    """The wheel of a build that was done before."""
-    return next(iter(sorted((cache_directory() / key).glob("*.whl"))), None)
-
-
 def build_wheel(flag_set: FlagSet, key: str) -> Path:
     """Compile one wheel into the cache; raises ``BuildError`` with the end of the compiler's output."""
     target = cache_directory() / key
@@ -196,29 +192,38 @@ def prove() -> None:
     say(answer.stdout.strip())
 
 
-def provide(sets: tuple[FlagSet, ...], compiler: Compiler, flags: frozenset[str]) -> None:
-    """Install the first build that proves itself; raises ``BuildError`` when none does."""
-    faults = []
+def provide(
+    sets: tuple[FlagSet, ...], wheel_for: Callable[[FlagSet], Path], try_out: Callable[[Path], None]
+) -> FlagSet:
+    """Find the first of ``sets`` whose wheel can be had and proves itself, and leave it installed.
+
+    Raises ``BuildError`` when none does; the two callables raise it for one that does not.
+    """
     for flag_set in sets:
-        key = cache_key(flag_set, compiler, flags)
         try:
-            wheel = cached_wheel(key)
-            if wheel is None:
-                say(f"building for {flag_set.name} (some minutes, once for this machine)")
-                wheel = build_wheel(flag_set, key)
-            else:
-                say(f"taking the {flag_set.name} build from {wheel.parent}")
-            install(wheel)
-            prove()
+            try_out(wheel_for(flag_set))
         except BuildError as error:
             say(f"{flag_set.name} is no use here: {error}")
-            faults.append(flag_set.name)
-            continue
-        record = {"key": key, "flags": flag_set.name, "cmake": flag_set.cmake, "compiler": compiler.version}
-        RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        return
-    message = f"no build works on this machine (tried {', '.join(faults)})"
+        else:
+            return flag_set
+    message = f"no build works on this machine (tried {', '.join(one.name for one in sets)})"
     raise BuildError(message)
+
+
+def wheel_from_cache_or_source(flag_set: FlagSet, key: str) -> Path:
+    """The wheel of an earlier build, or one that is built now."""
+    wheel = next(iter(sorted((cache_directory() / key).glob("*.whl"))), None)
+    if wheel is not None:
+        say(f"taking the {flag_set.name} build from {wheel.parent}")
+        return wheel
+    say(f"building for {flag_set.name} (some minutes, once for this machine)")
+    return build_wheel(flag_set, key)
+
+
+def install_and_prove(wheel: Path) -> None:
+    """Put the wheel into this environment and let it compute."""
+    install(wheel)
+    prove()
 
 
 def proven_key() -> str | None:
@@ -249,13 +254,18 @@ def main() -> int:
                 print(flag_set.name, *flag_set.cmake)
             return 0
         sets = tuple(one for one in sets if arguments.only in {None, one.name})
-        if proven_key() in {cache_key(flag_set, compiler, flags) for flag_set in sets}:
+        if not sets:
+            raise BuildError(f"{arguments.only} is not one of the flag sets that fit this CPU; --list shows them")
+        keys = {flag_set.name: cache_key(flag_set, compiler, flags) for flag_set in sets}
+        if proven_key() in keys.values():
             say("already built and proven in this environment")
             return 0
-        provide(sets, compiler, flags)
+        chosen = provide(sets, lambda one: wheel_from_cache_or_source(one, keys[one.name]), install_and_prove)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    record = {"key": keys[chosen.name], "flags": chosen.name, "cmake": chosen.cmake, "compiler": compiler.version}
+    RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

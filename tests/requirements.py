@@ -1,0 +1,220 @@
+"""The manifest: every row of seeds.md, and where we stand with it. test_requirements.py holds it against the tests.
+
+``Done``: at least one test names the row with ``@pytest.mark.seeds("S27")``; its gap is what is missing all the same.
+``Later``: the issue that brings it, if one does so far; no test may name it yet. ``NotOurs``: with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Tests prove it, except for the gap."""
+
+    gap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """To be built in that issue."""
+
+    issue: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotOurs:
+    """Will not be built, for this reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A behaviour in a few words, and its status."""
+
+    behaviour: str
+    status: Done | Later | NotOurs
+
+
+ROWS: dict[str, Row] = {
+    # Endpoints, process model, transport
+    "S1": Row("set of endpoints; unknown paths get a JSON 404", Later(2)),
+    "S2": Row(
+        "a surface is a wire contract with its own objects and stream end",
+        done("Anthropic Messages, Responses: issue 5"),
+    ),
+    "S3": Row("tokenize, detokenize, metrics, version routes", Later(2)),
+    "S4": Row("one model process serves all requests", Later(2)),
+    "S5": Row("loopback by default; a key before other addresses", Done()),
+    "S6": Row("API key by either header, on metrics too", Done()),
+    "S7": Row("guard against forged Host headers", Later(2)),
+    "S8": Row("CORS allow-list", Done()),
+    "S9": Row("models: list, single, unknown", Later(2)),
+    "S10": Row("context length in the model card", Later(2)),
+    "S11": Row("health with counters", Later(2)),
+    "S12": Row("queue wait and request id in headers; Retry-After on 429", Later(2)),
+    "S13": Row("statistics route with route counters", NotOurs("/metrics has them; one place is enough")),
+    "S14": Row("chunked request bodies", Later(5)),
+    "S15": Row("Idempotency-Key", Later(5)),
+    "S16": Row("no batch endpoint: 404", Later(5)),
+    "S17": Row("ids are no keys: trust between clients", Later(5)),
+    "S18": Row("what stays compatible", Later(5)),
+    "S19": Row("web console on the same port", Later()),
+    "S20": Row("set-up recipes for clients", Later(5)),
+    # Output budget, sampling and stop
+    "S21": Row("max_tokens is a ceiling, clamped to the context", Later(3)),
+    "S22": Row("budget: negative, huge, fractional, omitted", Later(3)),
+    "S23": Row("a budget of zero decodes nothing", Later(3)),
+    "S24": Row("Messages without max_tokens", Later(5)),
+    "S25": Row("budget below one names the value", Later(3)),
+    "S26": Row("temperature and top_p within bounds", Later(3)),
+    "S27": Row("stop strings: cut from the text, held back over deltas", Later(3)),
+    "S28": Row("implicit stops of the family", Later(3)),
+    "S29": Row("leading stops ignored on request", Later(3)),
+    "S30": Row("seed accepted", Later(3)),
+    "S31": Row("seed honoured", Later(3)),
+    "S32": Row("min_p", Later(3)),
+    "S33": Row("presence and frequency penalty", Later(3)),
+    "S34": Row("repetition penalty", Later(3)),
+    "S35": Row("logit_bias", Later(3)),
+    "S36": Row("min_tokens", Later(3)),
+    "S37": Row("stop_token_ids", Later(3)),
+    "S38": Row("include_stop_str_in_output", Later(3)),
+    "S39": Row("skip_special_tokens", Later(3)),
+    "S40": Row("values out of range are refused by name", Later(3)),
+    "S41": Row("order of the processors", Later(3)),
+    "S42": Row("n choices", Later(3)),
+    "S43": Row("n above one refused", NotOurs("n is honoured (S42)")),
+    "S44": Row("what shapes the result is refused, never ignored", Later(3)),
+    "S45": Row("modalities: text only", Later(3)),
+    "S46": Row("bookkeeping fields are ignored", Later(3)),
+    "S47": Row("echo leads the text", Later(3)),
+    "S48": Row("suffix as fill-in-the-middle", Later(3)),
+    "S49": Row("continue_final_message", Later(3)),
+    "S50": Row("request_id becomes the response id", Done()),
+    "S51": Row("system_fingerprint in replies and chunks", Done("it names the build from issue 3 on")),
+    "S52": Row("usage with cached and reasoning tokens", Done("reasoning tokens: issue 4")),
+    "S53": Row("include_usage: one last chunk without choices", Done()),
+    "S54": Row("tokenize: prompt or messages, counts as generation does", Later(2)),
+    "S55": Row("detokenize", Later(2)),
+    "S56": Row("version", Later(2)),
+    "S57": Row("a budget that cuts a tool call says length", Later(4)),
+    "S58": Row("structured output refused by name where it cannot be enforced", Later(4)),
+    "S59": Row("structured output refused without a grammar engine", Later(4)),
+    "S60": Row("structured output as a constraint", Later(4)),
+    # Reasoning and continued turns
+    "S61": Row("enable_thinking", Later(3)),
+    "S62": Row("reasoning_effort", Later(3)),
+    "S63": Row("preserve_thinking", Later(3)),
+    "S64": Row("a trailing assistant message is continued", Later(3)),
+    "S65": Row("continuations that are refused", Later(3)),
+    "S66": Row("families that cannot leave a turn open", Later(3)),
+    "S67": Row("splits inside a word", Later(3)),
+    "S68": Row("thinking on Messages", Later(5)),
+    # Log probabilities and echo
+    "S69": Row("completions: logprobs", Later(3)),
+    "S70": Row("completions: echo", Later(3)),
+    "S71": Row("chat: logprobs", Later(3)),
+    "S72": Row("chat: top_logprobs is checked always", Later(3)),
+    "S73": Row("chat: echo is refused", Later(3)),
+    "S74": Row("logprobs refused where the engine has none", Later(3)),
+    "S75": Row("logprobs in streams", Later(3)),
+    "S76": Row("the legacy logprobs object", Later(3)),
+    "S77": Row("text_offset in characters", Later(3)),
+    "S78": Row("echo placed by position", Later(3)),
+    "S79": Row("the chosen token's own value", Later(3)),
+    "S80": Row("the table of alternatives", Later(3)),
+    "S81": Row("values that are not finite become null", Later(3)),
+    "S82": Row("tokens cut by a stop", Later(3)),
+    "S83": Row("records describe exactly the returned text", Later(3)),
+    "S84": Row("engine faults in logprobs are named", Later(3)),
+    "S85": Row("one STOP after a fault", Later(3)),
+    "S86": Row("cost of prompt read-out", Later(3)),
+    "S87": Row("echo frames are dropped when not shown", Later(3)),
+    "S88": Row("bounded wait for an engine that never accepts", Later(3)),
+    "S89": Row("logprobs beside reasoning and tools", Later(3)),
+    # Array prompts
+    "S90": Row("four forms of prompt", Later(3)),
+    "S91": Row("arrays of one equal the flat form", Later(3)),
+    "S92": Row("arrays are homogeneous", Later(3)),
+    "S93": Row("token ids where the engine takes them", Later(3)),
+    "S94": Row("all members are checked before the first is submitted", Later(3)),
+    "S95": Row("one choice a member, equal to its single twin", Later(3)),
+    "S96": Row("members do not leak into each other", Later(3)),
+    "S97": Row("a refused member is named", Later(3)),
+    "S98": Row("all or nothing", Later(3)),
+    "S99": Row("caps on members and tokens", Later(3)),
+    "S100": Row("the budget that counts when it is omitted", Later(3)),
+    "S101": Row("order of checks", Later(3)),
+    "S102": Row("batches with stream or n", Later(3)),
+    "S103": Row("admission of a batch", Later(3)),
+    "S104": Row("slots of a batch", Later(3)),
+    "S105": Row("group_score refused", Later(3)),
+    # Engine pipe
+    "S106": Row("a plain request is byte-identical to the older form", Later(2)),
+    "S107": Row("frame groups are written whole", Later(2)),
+    "S108": Row("checked writes", Later(2)),
+    "S109": Row("validated reads", Later(2)),
+    "S110": Row("GRP frames are drained and reach nobody", Later(2)),
+    "S111": Row("a child whose reader is gone dies by SIGPIPE", Later(2)),
+    "S112": Row("no request stays pending", Later(2)),
+    "S113": Row("ACCEPT before output; older engines count the first DATA", Later(2)),
+    # Anthropic Messages
+    "S114": Row("Messages: what is served", Later(5)),
+    "S115": Row("Messages: what is refused", Later(5)),
+    "S116": Row("the 200 is sent on ACCEPT", Later(5)),
+    "S117": Row("error types by status", Later(5)),
+    "S118": Row("ids of messages", Later(5)),
+    "S119": Row("tools on Messages", Later(5)),
+    # Tool calls
+    "S120": Row("tool syntax by family", Later(4)),
+    "S121": Row("tool_choice required", Later(4)),
+    "S122": Row("a forced function", Later(4)),
+    "S123": Row("strict tool calls", Later(4)),
+    "S124": Row("malformed calls are not salvaged silently", Later(4)),
+    "S125": Row("grammar enforces", Later(4)),
+    "S126": Row("buffered tools", Later(5)),
+    "S127": Row("object tool_choice and parallel_tool_calls", Later(4)),
+    # Admission, prefix reuse, persistence
+    "S128": Row("bounded FIFO queue", Done()),
+    "S129": Row("a queue of zero", Done()),
+    "S130": Row("deadline before slot", Done()),
+    "S131": Row("fairness of pinned and free requests", Done()),
+    "S132": Row("cancelled before a slot was had", Done()),
+    "S133": Row("slots and cache_slot", Done()),
+    "S134": Row("prefixes are reused", Later(2)),
+    "S135": Row("sequences survive a restart", Later()),
+    "S136": Row("sequences decode together, equal to alone", Later(2)),
+    "S137": Row("memory is told before it is needed", Later(2)),
+    "S138": Row("lanes", NotOurs("one lane: batching serves every request with all features")),
+    "S139": Row("table of lanes", NotOurs("one lane")),
+    "S140": Row("switches of lanes", NotOurs("one lane")),
+    "S141": Row("continuations resume what is in the cache", Later(5)),
+    "S142": Row("admission by credits on the cache", Later(2)),
+    "S143": Row("return_token_ids", Later(3)),
+    "S144": Row("previous_response_id and conversations", Later(5)),
+    # Metrics
+    "S145": Row("metrics: exposition, authentication, no private labels", Later(2)),
+    "S146": Row("metrics: gauges", Later(2)),
+    "S147": Row("metrics: counters", Later(2)),
+    "S148": Row("metrics: histograms", Later(2)),
+    "S149": Row("metrics: what they mean", Later(2)),
+    "S150": Row("metrics: per surface", Later(3)),
+    "S151": Row("metrics: the engine's statistics", Later(3)),
+    # System One, media, errors
+    "S152": Row("System One", Later()),
+    "S153": Row("images", Later(5)),
+    "S154": Row("audio", NotOurs("refused by name; no engine here hears")),
+    "S155": Row("an error after the commit is the surface's own event", Done("Messages, Responses: issue 5")),
+    "S156": Row("error envelope", Later(2)),
+    "S157": Row("long prefills are not silent", Later(3)),
+    "S158": Row("streams are held against tapes", Later(2)),
+    "S159": Row("figures of a pull request", NotOurs("evidence, not behaviour")),
+    "S160": Row("figures of a pull request", NotOurs("evidence, not behaviour")),
+    "S161": Row("a batch equals its members alone, on a real model", Later(3)),
+    "S162": Row("what was tried live with images and audio", NotOurs("evidence, not behaviour")),
+    "S163": Row("features that a family lacks are refused", Later(4)),
+    "S164": Row("a request without extras pays nothing for them", Later(3)),
+}
