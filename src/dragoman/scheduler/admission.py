@@ -148,8 +148,11 @@ class Admission:
         decisions: list[Decision] = []
         reserved: set[int] = set()
         for waiter in tuple(self._waiting.values()):
+            expired = now >= waiter.since + self._timeout
+            if not expired and self._free <= reserved:
+                break  # who came later is not due either, and nothing is left to take
             slot = self._choose(waiter.pin, reserved)
-            match on_turn(expired=now >= waiter.since + self._timeout, fits=slot is not None):
+            match on_turn(expired=expired, fits=slot is not None):
                 case Verdict.ADMIT if slot is not None:
                     self._free.discard(slot)
                     decisions.append(Admitted(waiter.ticket, slot, now - waiter.since))
@@ -175,7 +178,12 @@ class Admission:
         return min(open_slots, default=None)
 
     def _reserved(self) -> set[int]:
-        return set().union(*map(self._claim, self._waiting.values()))
+        reserved: set[int] = set()
+        for waiter in self._waiting.values():
+            if self._free <= reserved:
+                break
+            reserved |= self._claim(waiter)
+        return reserved
 
     def _claim(self, waiter: _Waiter) -> set[int]:
         """The slots that nobody later may take: its target, or all of them (S131)."""

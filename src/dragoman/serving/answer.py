@@ -66,7 +66,7 @@ class AnswerReader:
         if text in self._stops:
             shown = self._flush(before)
             if not self.ended:
-                self._end(text)
+                self._note(text)
             return shown
         return self._show(before + self._parser.feed(text, special=True))
 
@@ -79,16 +79,17 @@ class AnswerReader:
         shown = self._show(before + self._parser.finish())
         if self._scanner is not None and not self.ended:
             shown += self._scanner.finish()
+            self._note(self._scanner.matched)
         return shown
 
     def _show(self, text: str) -> str:
         if self._scanner is None or not text:
             return text
         result = self._scanner.feed(text)
-        if result.matched is not None:
-            self._end(result.matched)
+        self._note(result.matched)
         return result.text
 
-    def _end(self, stop: str) -> None:
-        self.ended = True
-        self.stop_sequence = stop if stop in self._client_stops else None
+    def _note(self, matched: str | None) -> None:
+        if matched is not None:
+            self.ended = True
+            self.stop_sequence = matched if matched in self._client_stops else None

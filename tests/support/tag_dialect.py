@@ -1,0 +1,32 @@
+"""A dialect small enough to read: ``[role]text`` per message, and control tokens shown as nothing."""
+
+from __future__ import annotations
+
+from dragoman.core.errors import Code, InvalidRequest
+from dragoman.core.request import Conversation, TextPrompt
+
+
+class TagParser:
+    def feed(self, text: str, *, special: bool) -> str:
+        return "" if special else text
+
+    def finish(self) -> str:
+        return ""
+
+
+class TagDialect:
+    name = "tags"
+    stops: tuple[str, ...] = ("[end]",)
+
+    def render(self, conversation: Conversation) -> TextPrompt:
+        text, plain = "", []
+        for message in conversation.messages:
+            if message.role == "tool":
+                raise InvalidRequest("no tools", code=Code.TEMPLATE_FAILED, param="messages.0")
+            text += f"[{message.role}]"
+            plain.append((len(text), len(text) + len(message.text)))
+            text += message.text
+        return TextPrompt(text=text, plain=tuple(plain), add_special=False)
+
+    def parser(self) -> TagParser:
+        return TagParser()
