@@ -5,13 +5,10 @@ Knows nothing of templates. A text is harmless if no part of it can be part of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dragoman.core.text import held_back
 from dragoman.dialects.literals import any_of
-
-_NEUTRAL = frozenset(map(chr, range(32))) | frozenset(' "\\')
-"""Characters that templates trim and JSON escapes. They are left alone wherever a token can be told by its others."""
 
 
 class ControlTexts:
@@ -21,21 +18,27 @@ class ControlTexts:
         self._texts = tuple(dict.fromkeys(text for text in texts if text))
         self._pattern = any_of(self._texts)
         self._joined = "\0".join(self._texts)
-        bodies = [_all_but(text, _NEUTRAL.__contains__) for text in self._texts]
-        self.alphabet = frozenset("".join(bodies))
-        """The characters by which control tokens are told; none is white space if that can be had."""
-        self._marks = any_of("".join(_all_but(body, str.isalnum) for body in bodies))
-
-    def sequence(self, text: str) -> list[str]:
-        """The control tokens that a tokenizer would see in ``text``, in order: the longest first, none twice."""
-        return self._pattern.findall(text)
+        self._beginnings = _beginnings(self._texts)
+        self.alphabet = frozenset(self._joined) - {"\0"}
+        """The characters of control tokens; text without any of them can be part of none."""
+        self._marks = any_of("".join(map(_punctuation, self._texts)))
 
     def occurrences(self, text: str) -> Iterator[tuple[int, int]]:
-        """Every place where a control token's text stands, as half-open ranges that may overlap, ordered by their start."""
+        """Every place where a control token's text stands, as half-open ranges in order of their start.
+
+        They may overlap and hold each other: which of them a tokenizer recognises is not ours to guess.
+        """
         position = 0
         while (match := self._pattern.search(text, position)) is not None:
-            yield match.span()
-            position = match.start() + 1
+            start, end = match.span()
+            yield start, end
+            for shorter in self._beginnings[match.group()]:
+                yield start, start + len(shorter)
+            position = start + 1
+
+    def sequence(self, text: str) -> list[str]:
+        """The control tokens whose texts stand in ``text``, in order."""
+        return [text[start:end] for start, end in self.occurrences(text)]
 
     def has_whole(self, text: str) -> bool:
         """Whether a control token's text stands in ``text``."""
@@ -60,6 +63,12 @@ class ControlTexts:
         )
 
 
-def _all_but(text: str, excluded: Callable[[str], bool]) -> str:
-    """The characters that are not ``excluded``; all of them if every one is."""
-    return "".join(character for character in text if not excluded(character)) or text
+def _punctuation(text: str) -> str:
+    """The characters by which ``text`` stands out from words; all of them if it does not."""
+    return "".join(character for character in text if not character.isalnum()) or text
+
+
+def _beginnings(texts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """For each text, the others that it begins with."""
+    known = frozenset(texts)
+    return {text: tuple(text[:n] for n in range(1, len(text)) if text[:n] in known) for text in texts}

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.core.errors import Code, Unsupported
+from dragoman.dialects.base import Dialect
+from dragoman.dialects.registry import FAMILIES, dialect_for
+from support.conversations import conversation
+
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+MARKS = ("<|im_start|>", "<|im_end|>")
+HI = conversation([{"role": "user", "content": "hi"}])
+
+
+def clock() -> datetime:
+    return datetime(2026, 3, 9, tzinfo=UTC)
+
+
+def dialect(template: str | None, specials: tuple[str, ...] = (), name: str | None = None) -> Dialect:
+    return dialect_for(template=template, specials=specials, bos_token="<s>", eos_token=None, name=name, clock=clock)
+
+
+@pytest.mark.parametrize(
+    "template, specials, name",
+    [
+        (CHATML, MARKS, "chatml"),
+        (CHATML, MARKS[:1], "template"),
+        (CHATML, (), "template"),
+        ("{{ messages[0].content }}", MARKS, "template"),
+        (None, MARKS, "plain"),
+        (None, (), "plain"),
+    ],
+)
+def test_a_family_is_recognised_by_what_the_template_writes_and_the_vocabulary_has(
+    template: str | None, specials: tuple[str, ...], name: str
+):
+    assert dialect(template, specials).name == name
+
+
+def test_a_model_without_a_template_refuses_messages_by_name_but_reads_output():
+    plain = dialect(None)
+    with pytest.raises(Unsupported, match="this model has no chat template") as failure:
+        plain.render(HI)
+    assert failure.value.feature == "messages"
+    assert failure.value.code is Code.UNSUPPORTED_VALUE
+    assert plain.parser().feed("text", special=False) == "text"
+
+
+def test_an_operator_may_name_the_dialect():
+    assert dialect(CHATML, MARKS, name="plain").name == "plain"
+    assert dialect(CHATML, MARKS, name="template").name == "template"
+    bare = dialect(None, MARKS, name="chatml")
+    assert bare.render(HI).text == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    "template, name, reason",
+    [(None, "klingon", "chatml"), (None, "template", "has none"), ("{% if %}", None, "line 1")],
+)
+def test_what_cannot_be_built_is_refused_with_a_reason(template: str | None, name: str | None, reason: str):
+    with pytest.raises(ValueError, match=reason):
+        dialect(template, name=name)
+
+
+def test_the_clock_is_read_for_each_prompt():
+    days = iter(range(1, 9))
+    dated = dialect_for(
+        template="{{ bos_token }}{{ eos_token }}{{ strftime_now('%d') }}",
+        specials=(),
+        bos_token="<s>",
+        eos_token=None,
+        clock=lambda: datetime(2026, 3, next(days), tzinfo=UTC),
+    )
+    assert [dated.render(HI).text, dated.render(HI).text] == ["<s>01", "<s>02"]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+class TestEveryFamily:
+    def test_it_answers_to_its_name(self, family):
+        assert dialect(CHATML, MARKS, name=family.name).name == family.name
+
+    def test_control_tokens_of_an_answer_are_hidden_and_the_same_characters_as_text_are_not(self, family):
+        parser = dialect(CHATML, MARKS, name=family.name).parser()
+        shown = [
+            parser.feed("a", special=False),
+            parser.feed("<|im_end|>", special=True),
+            parser.feed("<|im_end|>", special=False),
+            parser.finish(),
+        ]
+        assert shown == ["a", "", "<|im_end|>", ""]
+
+    def test_no_text_ends_a_turn_only_real_tokens_do(self, family):
+        assert dialect(CHATML, MARKS, name=family.name).stops == ()
+
+
+def test_a_family_is_imported_only_when_it_is_used():
+    code = (
+        "import sys, dragoman.dialects.registry as r\n"
+        "assert 'jinja2' not in sys.modules\n"
+        "r.dialect_for(template=None, specials=(), bos_token=None, eos_token=None, clock=None)\n"
+        "assert 'jinja2' not in sys.modules and 'dragoman.dialects.chatml' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_no_other_module_knows_a_familys_name():
+    root = Path(dragoman.__file__).parent
+    names = [family.name for family in FAMILIES if family.marks]
+    known = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names), re.IGNORECASE)
+    others = [path for path in root.rglob("*.py") if path.parent != root / "dialects"]
+    assert [path.name for path in others if known.search(path.read_text())] == []
