@@ -22,7 +22,7 @@ fix: setup  ## Format, mend what the linter can mend, write generated docs again
 	@scripts/fix
 
 bench: setup  ## Measure against other servers (ARGS="--help" for choices)
-	@scripts/bench $(ARGS)
+	@.venv/bin/python -m bench $(ARGS)
 
 setup:  ## Make .venv ready for all of the above
 	@$(PYTHON) scripts/setup.py dev
