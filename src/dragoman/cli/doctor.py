@@ -1,0 +1,79 @@
+"""``dragoman doctor``: what the machine, the model and the engine are like, and what to do where something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from dragoman.cli.parameters import with_settings
+from dragoman.compose import StartFailed, engine_argv, find_model
+from dragoman.diagnosis import checks
+from dragoman.diagnosis.checks import Finding, Verdict
+from dragoman.diagnosis.machine import read_machine
+from dragoman.settings import Settings
+
+MARKS: Final = {
+    Verdict.OK: ("ok      ", "green"),
+    Verdict.WARNING: ("warning ", "yellow"),
+    Verdict.PROBLEM: ("problem ", "bold red"),
+    Verdict.SKIPPED: ("skipped ", "dim"),
+}
+
+
+@with_settings()
+def doctor(settings: Settings) -> None:
+    """Look at the CPU, the engine, the model and the memory, and run the model once."""
+    console = Console(soft_wrap=True)
+    problems = 0
+    for finding in _examine(settings):
+        mark, style = MARKS[finding.verdict]
+        console.print(Text.assemble((mark, style), (f"{finding.subject}: ", "bold"), finding.detail))
+        if finding.advice is not None:
+            console.print(Text.assemble("        → ", finding.advice))
+        problems += finding.verdict is Verdict.PROBLEM
+    console.print(Text("Everything is in order." if problems == 0 else f"{problems} to put right before serving."))
+    raise typer.Exit(1 if problems else 0)
+
+
+def _examine(settings: Settings) -> Iterator[Finding]:
+    """The findings, each as soon as it is known: the last takes as long as loading the model."""
+    machine = read_machine()
+    yield checks.processor(machine)
+    yield checks.address(settings.host, settings.port)
+    if settings.engine_command is not None or settings.engine != "llama":
+        yield Finding("engine", Verdict.SKIPPED, "llama.cpp is not used with these settings")
+        return
+    library = checks.library()
+    yield library
+    try:
+        path = find_model(settings)
+    except StartFailed as failed:
+        yield Finding("model file", Verdict.PROBLEM, failed.message, failed.hint)
+        return
+    model, header = checks.model_file(path)
+    yield model
+    if header is None:
+        return
+    cell_bytes = checks.F16_BYTES if settings.kv_type == "f16" else checks.F32_BYTES
+    room = checks.memory(header, machine, context=settings.context, cells=settings.kv_cells, cell_bytes=cell_bytes)
+    yield room
+    if Verdict.PROBLEM in {library.verdict, room.verdict}:
+        yield Finding("self-test", Verdict.SKIPPED, "not run before the problems above are put right")
+        return
+    tested, report = checks.self_test((*engine_argv(settings), "--self-test"))
+    yield tested
+    yield from _described(report)
+
+
+def _described(report: dict[str, Any]) -> Iterator[Finding]:
+    """What the engine said of itself: how it was built, and the layout that it measured to be best here."""
+    build = report.get("build")
+    if isinstance(build, dict):
+        yield Finding("engine build", Verdict.OK, ", ".join(f"{key} {value}" for key, value in build.items()))
+    layout = report.get("layout")
+    if layout is not None:
+        yield Finding("tuned layout", Verdict.OK, str(layout))

@@ -1,0 +1,21 @@
+"""The composition root: from settings to running parts. The only place that knows concrete classes."""
+
+from dragoman.compose.application import address_failed, bind, build
+from dragoman.compose.backend import Backend, open_backend
+from dragoman.compose.engine_command import engine_argv
+from dragoman.compose.failure import StartFailed
+from dragoman.compose.keys import api_keys
+from dragoman.compose.models import find_model, served_name
+
+__all__ = [
+    "Backend",
+    "StartFailed",
+    "address_failed",
+    "api_keys",
+    "bind",
+    "build",
+    "engine_argv",
+    "find_model",
+    "open_backend",
+    "served_name",
+]

@@ -1,0 +1,134 @@
+"""A loaded model with the service over it: all of the server but HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from dragoman.compose.engine_command import engine_argv
+from dragoman.compose.failure import StartFailed
+from dragoman.compose.models import served_name
+from dragoman.core.results import ModelCard
+from dragoman.dialects.base import Dialect
+from dragoman.dialects.registry import dialect_for
+from dragoman.engines.base import EngineInfo
+from dragoman.engines.client import EngineClient, Patience
+from dragoman.engines.link import Link, LinkFactory
+from dragoman.engines.process import ProcessLink
+from dragoman.metrics import Metrics
+from dragoman.serving.service import Service
+from dragoman.settings import Settings
+from dragoman.surfaces.openai_chat import ChatCompletions
+from dragoman.surfaces.openai_completions import Completions
+
+UNDESCRIBED_CONTEXT: Final = 4096
+"""Tokens for a request on an engine that describes nothing, unless ``--context`` says better."""
+
+ALIASES: Final = ("default",)
+"""Names beside the model's own, for clients that must send one and know none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """``close`` must be awaited at the end; the engine runs until then."""
+
+    engine: EngineClient
+    service: Service
+    metrics: Metrics
+
+    async def close(self) -> None:
+        """Take no more requests, let those that run end, stop the engine."""
+        self.service.drain()
+        await self.engine.aclose()
+        await self.service.aclose()
+
+
+async def open_backend(
+    settings: Settings, *, on_progress: Callable[[float, str], None] | None = None, links: LinkFactory | None = None
+) -> Backend:
+    """Start the engine and wait until its model is loaded. ``links`` replaces the engine that the settings choose.
+
+    Raises ``StartFailed`` for what the operator can put right, ``EngineFailed`` when the engine cannot load.
+    """
+    metrics = Metrics(max_queue=settings.max_queue, surfaces=(ChatCompletions.name, Completions.name))
+    engine = EngineClient(
+        links or _spawning(engine_argv(settings)),
+        defaults=_undescribed(settings),
+        patience=Patience(drain=settings.drain_timeout),
+        on_progress=on_progress,
+        on_restart=metrics.engine_restarted,
+    )
+    try:
+        await engine.start()
+        service = Service(
+            engine=engine,
+            dialect=_dialect(settings, engine.info),
+            card=_card(settings, engine.info),
+            aliases=ALIASES,
+            clock=time.monotonic,
+            max_queue=settings.max_queue,
+            queue_timeout=settings.queue_timeout,
+            observer=metrics,
+        )
+    except BaseException:
+        await engine.aclose()
+        raise
+    return Backend(engine=engine, service=service, metrics=metrics)
+
+
+def _spawning(argv: tuple[str, ...]) -> LinkFactory:
+    async def spawn() -> Link:
+        return await ProcessLink.spawn(argv)
+
+    return spawn
+
+
+def _undescribed(settings: Settings) -> EngineInfo:
+    """What is assumed of an engine that speaks the older protocol, which has no words for this."""
+    return EngineInfo(
+        model=served_name(settings),
+        context_length=settings.context or UNDESCRIBED_CONTEXT,
+        vocabulary_size=0,
+        slots=settings.slots,
+    )
+
+
+def _card(settings: Settings, info: EngineInfo) -> ModelCard:
+    return ModelCard(
+        id=settings.model_name or info.model,
+        created=int(time.time()),
+        context_length=info.context_length,
+        description=info.description,
+    )
+
+
+def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
+    """The model's language. Raises ``StartFailed`` for a template or a name that cannot be used."""
+    template, source = info.chat_template, "the model's chat template"
+    if settings.chat_template is not None:
+        source = f"the chat template {settings.chat_template}"
+        try:
+            template = settings.chat_template.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise StartFailed(f"{source} cannot be read: {reason}", hint="check --chat-template") from error
+    try:
+        return dialect_for(
+            template=template,
+            specials=tuple(token.text for token in info.special_tokens),
+            bos_token=info.bos_token,
+            eos_token=info.eos_token,
+            name=settings.dialect,
+            clock=_local_time,
+        )
+    except ValueError as error:
+        hint = "give a working one with --chat-template, or leave templates aside with --dialect plain"
+        raise StartFailed(f"{source} cannot be used: {error}", hint=hint) from error
+
+
+def _local_time() -> datetime:
+    """For templates that write today's date, which means the reader's."""
+    return datetime.now(UTC).astimezone()
