@@ -226,9 +226,10 @@ class Simulation:
                 case Begin():
                     self._accept(run)
                 case Emit():
+                    if run.emitted < run.limit:
+                        self._emit(run, step)
                     if run.emitted >= run.limit:
                         break
-                    self._emit(run, step)
                 case Fail():
                     self._end(run, Error(run.request.id, step.code, step.detail))
                     return
