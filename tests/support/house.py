@@ -1,0 +1,62 @@
+"""A whole server in memory: application, service and metrics, over an engine that the test plays by hand or by a script."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from dragoman.core.results import ModelCard
+from dragoman.dialects.base import Dialect
+from dragoman.engines.simulated import SimulatedEngine
+from dragoman.gateway.app import build_app
+from dragoman.gateway.options import GatewayOptions
+from dragoman.metrics import Metrics
+from dragoman.serving.service import Service
+from support.asgi import Client
+from support.hand_engine import HandEngine
+from support.tag_dialect import TagDialect
+
+CHAT = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+"""The smallest chat."""
+
+ORIGIN = "http://localhost:5173"
+
+
+class House:
+    """``metric`` reads one number from the exposition."""
+
+    def __init__(
+        self,
+        *,
+        engine: HandEngine | SimulatedEngine | None = None,
+        dialect: Dialect | None = None,
+        max_queue: int = 8,
+        queue_timeout: float = 300.0,
+        options: GatewayOptions | None = None,
+    ) -> None:
+        self.engine: Any = engine or HandEngine()
+        self.metrics = Metrics(max_queue=max_queue, surfaces=("chat", "completions"))
+        self.service = Service(
+            engine=self.engine,
+            dialect=dialect or TagDialect(),
+            card=ModelCard(id="small", created=1_700_000_000, context_length=0),
+            clock=asyncio.get_running_loop().time,
+            max_queue=max_queue,
+            queue_timeout=queue_timeout,
+            observer=self.metrics,
+        )
+        self.options = options or GatewayOptions(origins=(ORIGIN,))
+        self.app = build_app(
+            service=self.service,
+            metrics=self.metrics,
+            options=self.options,
+            mint=lambda: "0123",
+            mint_request=lambda: "req_4567",
+            now=lambda: 1_700_000_001.9,
+        )
+        self.client = Client(self.app)
+
+    def metric(self, name: str, **labels: str) -> float:
+        value = self.metrics.registry.get_sample_value(f"dragoman_{name}", labels)
+        assert value is not None, f"there is no {name}{labels}"
+        return value

@@ -1,0 +1,71 @@
+"""When something is written to a stream."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from dragoman.gateway.event_stream import EventStream
+from dragoman.surfaces.base import ServerEvent
+
+
+class Sink:
+    """Keeps what was sent, and when. Takes nothing while it is ``stuck``."""
+
+    def __init__(self) -> None:
+        self.writes: list[tuple[float, bytes]] = []
+        self.ended = False
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def __call__(self, message) -> None:
+        await self.open.wait()
+        if message["type"] == "http.response.body":
+            self.ended = not message["more_body"]
+            if message["body"]:
+                self.writes.append((asyncio.get_running_loop().time(), message["body"]))
+
+
+async def opened(sink: Sink) -> EventStream:
+    stream = EventStream(sink, keepalive=b": ping\n\n", interval=9.0)
+    await stream.open([])
+    return stream
+
+
+async def test_each_event_is_one_write() -> None:
+    sink = Sink()
+    stream = await opened(sink)
+    await stream.write([ServerEvent(b"1"), ServerEvent(b"2", event="two")])
+    await stream.close()
+    assert [data for _, data in sink.writes] == [b"data: 1\n\n", b"event: two\ndata: 2\n\n"]
+    assert sink.ended
+
+
+async def test_silence_is_measured_from_the_last_write() -> None:
+    sink = Sink()
+    stream = await opened(sink)
+    await asyncio.sleep(5)
+    await stream.write([ServerEvent(b"x")])
+    await asyncio.sleep(25)
+    assert [when for when, _ in sink.writes] == pytest.approx([5, 14, 23])
+    await stream.close()
+
+
+async def test_nothing_follows_the_end() -> None:
+    sink = Sink()
+    stream = await opened(sink)
+    await stream.close()
+    await asyncio.sleep(60)
+    assert sink.writes == []
+
+
+async def test_a_client_that_takes_nothing_is_not_heaped_with_keepalives() -> None:
+    sink = Sink()
+    stream = await opened(sink)
+    sink.open.clear()
+    await asyncio.sleep(100)
+    sink.open.set()
+    await asyncio.sleep(1)
+    assert len(sink.writes) == 1
+    stream.stop()
