@@ -117,13 +117,16 @@ def build_wheel(flag_set: FlagSet, key: str) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     log = target / "build.log"
     cmake = [*flag_set.cmake, f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={TRIM}"]
-    environment = {**os.environ, "CMAKE_ARGS": " ".join(f"'{argument}'" for argument in cmake)}
+    environment = {
+        **os.environ,
+        "CMAKE_ARGS": " ".join(f"'{argument}'" for argument in cmake),
+        "SKBUILD_WHEEL_EXCLUDE": "/lib;/include",  # upstream packs its libraries twice; this is the copy nobody loads
+    }
     with tempfile.TemporaryDirectory(prefix="building-", dir=target) as scratch:
         command = [
             *(sys.executable, "-m", "pip", "wheel", "--verbose", "--disable-pip-version-check"),
             *("--no-deps", "--no-build-isolation", "--require-hashes", "--no-binary", DISTRIBUTION),
             "--no-cache-dir",  # pip's cache of wheels does not know our flags
-            *("--config-settings", "wheel.exclude=/lib;/include"),  # upstream packs its libraries twice
             *("--requirement", str(LOCK), "--wheel-dir", scratch),
         ]
         code = _run_with_progress(command, environment, log)
@@ -164,7 +167,7 @@ def _run_with_progress(command: list[str], environment: dict[str, str], log: Pat
 
 def install(wheel: Path) -> None:
     """Put the wheel into this environment, over whatever is there."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     command += ["--no-index", "--no-deps", "--force-reinstall", str(wheel)]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 

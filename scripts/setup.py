@@ -55,7 +55,7 @@ def run(*command: str | Path) -> None:
 
 def pip_install(*arguments: str) -> None:
     """Install into .venv, from the registries that this machine's pip is configured for."""
-    run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+    run(PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *arguments)
 
 
 def set_up(purpose: str) -> None:
