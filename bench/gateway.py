@@ -6,6 +6,7 @@ The engine runs in a process of its own, so the gateway's processor time can be 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ from bench.streams import read_stream
 from bench.workloads import Payload, completion
 
 _STREAMS: Final = (1, 8, 16)
+_PACE: Final = 0.01
+"""Seconds between the tokens of a stream: 100 tokens per second, as the demo model gives one client."""
 _PATH: Final = "/v1/completions"
 _TINY: Final[Payload] = {"model": "default", "prompt": "Hello", "max_tokens": 1, "temperature": 0, "ignore_eos": True}
 
@@ -40,26 +43,35 @@ class GatewayCost:
     processor_per_token: Mapping[int, float]
 
 
-def simulated(*extra: str) -> Server:
-    """Dragoman with the engine that computes nothing."""
-    command = (sys.executable, "-m", "dragoman", "serve", "--engine", "simulated", "--log-level", "warning", *extra)
+def simulated(*, delay: float) -> Server:
+    """Dragoman with an engine that computes nothing, and waits ``delay`` seconds before each token."""
+    engine = (sys.executable, "-m", "dragoman.engines.simulated", "--slots", "16", "--delay", str(delay))
+    command = (
+        *(sys.executable, "-m", "dragoman", "serve", "--slots", "16", "--log-level", "warning"),
+        *("--engine-command", shlex.join(engine)),
+    )
     return Server(name="gateway", version=version("dragoman"), command=lambda port: (*command, "--port", str(port)))
 
 
 async def measure(log: Path, *, seconds: float) -> GatewayCost:
     """Measure the three costs, each for about ``seconds``. Raises ``servers.Failed`` when the server does not start."""
-    async with servers.running(simulated(), log) as gateway:
+    async with servers.running(simulated(delay=0.0), log) as gateway:
         await _requests_per_second(gateway.port, connections=16, seconds=0.5)  # warm-up
         first = await _first_tokens(gateway.port, seconds=seconds)
-        return GatewayCost(
-            requests_per_second=await _requests_per_second(gateway.port, connections=16, seconds=seconds),
-            first_token_p50=percentile(first, 0.50),
-            first_token_p95=percentile(first, 0.95),
-            processor_per_token={
-                streams: await _processor_per_token(gateway.port, gateway.pid, streams=streams, seconds=seconds)
-                for streams in _STREAMS
-            },
-        )
+        requests = await _requests_per_second(gateway.port, connections=16, seconds=seconds)
+    # An engine without pauses would fill every read with many tokens, and make them look cheaper than they are.
+    async with servers.running(simulated(delay=_PACE), log) as gateway:
+        await _processor_per_token(gateway.port, gateway.pid, streams=1, seconds=0.5)  # warm-up
+        costs = {
+            streams: await _processor_per_token(gateway.port, gateway.pid, streams=streams, seconds=seconds)
+            for streams in _STREAMS
+        }
+    return GatewayCost(
+        requests_per_second=requests,
+        first_token_p50=percentile(first, 0.50),
+        first_token_p95=percentile(first, 0.95),
+        processor_per_token=costs,
+    )
 
 
 async def _requests_per_second(port: int, *, connections: int, seconds: float) -> float:

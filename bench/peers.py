@@ -7,6 +7,8 @@ xllamacpp is installed as its users get it: the prebuilt wheel.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -31,11 +33,11 @@ _BUILD: Final = (
     "-DLLAMA_USE_PREBUILT_UI=OFF",  # it would be downloaded during the build
     "-DLLAMA_OPENSSL=OFF",
 )
-_FLAGS: Final = (
-    "-DGGML_NATIVE=ON",
-    "-DCMAKE_C_FLAGS=-fno-dse -fno-tree-dse",
-    "-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-dse",
-)
+_RECORD: Final = Path(sys.prefix) / "llama-build.json"
+"""Where our set-up notes which flags the engine of this environment was built with."""
+
+_AMX: Final = ("-DGGML_NATIVE=ON", "-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-dse")
+"""The flags assumed without that note: the fastest set that our set-up knows."""
 
 
 class Unavailable(Exception):
@@ -53,10 +55,23 @@ def llama_cpp_version() -> str:
     return version("llama-cpp-python")
 
 
+def engine_flags() -> tuple[str, ...]:
+    """The CMake options that our own engine was built with."""
+    try:
+        record = json.loads(_RECORD.read_text())
+    except FileNotFoundError:
+        return _AMX
+    return tuple(record["cmake"])
+
+
 def llama_server(cache: Path) -> Path:
-    """The llama-server program, built if it is not there yet (5 to 8 minutes on two cores)."""
-    release = llama_cpp_version()
-    home = cache / f"llama-server-{release}"
+    """The llama-server program, built if it is not there yet (5 to 8 minutes on two cores).
+
+    Raises ``Unavailable`` when it cannot be built.
+    """
+    release, flags = llama_cpp_version(), engine_flags()
+    digest = hashlib.sha256(" ".join(flags).encode()).hexdigest()[:8]
+    home = cache / f"llama-server-{release}-{digest}"
     program = home / "llama-server"
     if program.exists():
         return program
@@ -68,7 +83,7 @@ def llama_server(cache: Path) -> Path:
         source = _llama_cpp_source(release, Path(scratch))
         build = Path(scratch) / "build"
         generator = ("-G", "Ninja") if shutil.which("ninja") else ()
-        _run("cmake", *generator, "-S", str(source), "-B", str(build), *_BUILD, *_FLAGS)
+        _run("cmake", *generator, "-S", str(source), "-B", str(build), *_BUILD, *flags)
         _run("cmake", "--build", str(build), "--target", "llama-server", "-j", str(os.cpu_count() or 1))
         partial = program.with_suffix(".partial")
         shutil.copy2(build / "bin" / "llama-server", partial)
@@ -77,7 +92,7 @@ def llama_server(cache: Path) -> Path:
 
 
 def xllamacpp_python(cache: Path) -> Path:
-    """The Python of an environment that has xllamacpp and nothing else."""
+    """The Python of an environment that has xllamacpp and nothing else. Raises ``Unavailable`` when it cannot be made."""
     home = cache / f"xllamacpp-{XLLAMACPP_VERSION}"
     python = home / "bin" / "python"
     ready = home / "ready"

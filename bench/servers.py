@@ -95,7 +95,7 @@ def llama_server(setup: Setup, *extra: str, name: str = "llama-server") -> Serve
     )
     return Server(
         name=name,
-        version=f"llama.cpp of llama-cpp-python {peers.llama_cpp_version()}, our build flags",
+        version=f"llama.cpp of llama-cpp-python {peers.llama_cpp_version()}, {' '.join(peers.engine_flags())} {' '.join(extra)}",
         command=lambda port: (*command, "--port", str(port)),
     )
 
