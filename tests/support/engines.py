@@ -16,7 +16,9 @@ LIMIT = 20.0
 """Seconds of real time after which a test that waits has failed; nothing here takes long."""
 
 
-def asking(text: str = "hello", *, prompt: Prompt | None = None, max_tokens: int = 100, **more: object) -> EngineRequest:
+def asking(
+    text: str = "hello", *, prompt: Prompt | None = None, max_tokens: int = 100, **more: object
+) -> EngineRequest:
     """A greedy request."""
     sampling = more.pop("sampling", SamplingParams(temperature=0.0))
     return EngineRequest(prompt=prompt or TextPrompt(text=text), max_tokens=max_tokens, sampling=sampling, **more)  # type: ignore[arg-type]

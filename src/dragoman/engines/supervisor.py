@@ -105,6 +105,7 @@ class Supervisor:
         self._changed = asyncio.Event()  # set at every change of status, and replaced
         self._task: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._pause: asyncio.Future[None] | None = None
         # Of the link at hand:
         self.extended = False
         self.heard = 0.0
@@ -133,10 +134,11 @@ class Supervisor:
         """End the engine, giving it ``drain`` seconds for what runs. Nothing is started any more."""
         self._closing = True
         if self._task is not None:
+            # The task is not cancelled: a child that is just being started, or buried, must not be left behind.
             if self._link is not None:
                 await self._link.close(drain=drain)
-            else:
-                self._task.cancel()
+            if self._pause is not None:
+                self._pause.cancel()
             await asyncio.wait((self._task,))
         self._change("failed", shutting_down())
         self._owner.lost(shutting_down(), final=True)
@@ -188,8 +190,9 @@ class Supervisor:
 
     async def _run(self) -> None:
         try:
-            while (delay := self._bury(await self._live())) is not None:
-                await self._clock.sleep(delay)
+            while not self._closing and (delay := self._bury(await self._live())) is not None:
+                self._pause = asyncio.ensure_future(self._clock.sleep(delay))
+                await asyncio.wait((self._pause,))
         except Exception as error:  # noqa: BLE001 - the process shell is where a bug must not leave anybody waiting
             _log.exception("the engine's supervisor failed")
             cause = EngineFailed(f"The engine's supervisor failed: {error!r}.", code=Code.INTERNAL)
@@ -202,6 +205,9 @@ class Supervisor:
             link = await self._links()
         except LinkBroken as broken:
             return not_started(broken)
+        if self._closing:
+            await link.close(drain=0.0)
+            return shutting_down()
         self._adopt(link)
         try:
             try:

@@ -150,10 +150,7 @@ async def test_a_request_without_extensions_has_the_bytes_of_the_older_form():
         await first.stop()
         await soon(second.aclose())
     transcript = (
-        b"SUBMIT 1 1 6 16 0.69999999999999996 0.95\nfirst\n\n"
-        b"SUBMIT 2 3 7 2048 1 1\ns\xc3\xa9cond\n"
-        b"STOP 1\n"
-        b"CANCEL 2\n"
+        b"SUBMIT 1 1 6 16 0.69999999999999996 0.95\nfirst\n\nSUBMIT 2 3 7 2048 1 1\ns\xc3\xa9cond\nSTOP 1\nCANCEL 2\n"
     ).replace(b"0.69999999999999996", b"%.8g" % 0.7)
     assert sent(engine) == transcript
 
@@ -316,7 +313,8 @@ async def test_broken_framing_ends_the_session_and_names_it_to_everybody(junk):
 async def test_a_fault_within_one_request_ends_that_one_alone():
     held = Hold()
     bad = [Begin(), Raw(b"DATA 2 1 -0.5 2 7\na\n"), *say("never seen"), Hold()]
-    async with running(engine_for({"bad": bad, "good": [Begin(), held, *say("whole")]})) as engine:
+    written = {"bad": bad, "good": [Begin(), held, *say("whole")]}
+    async with running(engine_for(written, patience=Patience(tick=0.01))) as engine:
         good = await engine.submit(asking("good", slot=0))
         broken = await engine.submit(asking("bad", slot=1, logprobs=2))
         with pytest.raises(EngineFailed) as failure:
@@ -338,7 +336,9 @@ async def test_lines_from_the_future_and_group_frames_are_skipped_and_counted():
 
 @pytest.mark.seeds("S108")
 async def test_a_stop_that_cannot_be_written_ends_the_stream_by_name_and_keeps_the_text():
-    async with running(engine_for({"hello": [Begin(), CloseInput(), *say("kept"), Hold()]}, clock=FakeClock())) as engine:
+    async with running(
+        engine_for({"hello": [Begin(), CloseInput(), *say("kept"), Hold()]}, clock=FakeClock())
+    ) as engine:
         stream = await engine.submit(asking("hello"))
         await soon(anext(stream))
         got = [(await soon(anext(stream))).payload for _ in range(4)]
@@ -524,7 +524,10 @@ def plain_info():
 async def test_an_older_engine_is_what_its_operator_says():
     async with running(SimulatedEngine(startup=old, info=plain_info())) as engine:
         assert engine.info == plain_info()
-        assert await text(await engine.submit(asking())) == "A dragoman stood between two courts and said to each what the other meant."
+        assert (
+            await text(await engine.submit(asking()))
+            == "A dragoman stood between two courts and said to each what the other meant."
+        )
 
 
 async def test_an_engine_that_stops_talking_after_ready_is_taken_as_it_is():
@@ -612,6 +615,43 @@ async def test_closing_an_engine_that_was_never_started_is_quiet():
 
 
 async def test_a_status_line_at_any_time_changes_nothing():
-    async with running(engine_for({"hello": [*say("a"), Say(STAT), Say(Telemetry("HITS", True, "0")), *say("b")]})) as engine:
+    async with running(
+        engine_for({"hello": [*say("a"), Say(STAT), Say(Telemetry("HITS", True, "0")), *say("b")]})
+    ) as engine:
         assert await text(await engine.submit(asking("hello"))) == "ab"
         assert engine.unknown_frames == 0
+
+
+async def test_closing_while_a_dead_engine_waits_for_its_turn_starts_no_other():
+    clock = FakeClock()
+    engine = engine_for({"die": [Begin(), Exit(1)]}, clock=clock, restarts=RestartPolicy(delays=(30.0,)))
+    await soon(engine.start())
+    with pytest.raises(EngineFailed):
+        await outputs(await engine.submit(asking("die")))
+    await clock.advance()
+    await soon(engine.aclose())
+    await clock.advance(60)
+    assert len(engine.links.spawned) == 1
+
+
+async def test_closing_while_an_engine_is_started_leaves_none_behind():
+    engine = engine_for({"die": [Begin(), Exit(1)]})
+    opened, opening = asyncio.Event(), asyncio.Event()
+    links = engine.links
+
+    async def slowly():
+        if links.spawned:
+            opening.set()
+            await opened.wait()
+        return await links()
+
+    engine._supervisor._links = slowly
+    await soon(engine.start())
+    with pytest.raises(EngineFailed):
+        await outputs(await engine.submit(asking("die")))
+    await soon(opening.wait())
+    closing = asyncio.create_task(engine.aclose())
+    await asyncio.sleep(0)
+    opened.set()
+    await soon(closing)
+    assert [link.exit_status is not None for link in links.spawned] == [True, True]
