@@ -33,6 +33,7 @@ class HandStream:
         self.request = request
         self.stopped = False
         self.cancelled = False
+        self.closing = asyncio.Event()
         self._frames: asyncio.Queue[EngineOutput | ServiceError | None] = asyncio.Queue()
         self._released = asyncio.Event()
         self._holds = holds
@@ -94,6 +95,7 @@ class HandStream:
         if self._released.is_set():
             return
         self.cancelled = True
+        self.closing.set()
         self._frames.put_nowait(Cancelled("cancelled", code=Code.CANCELLED))
         if not self._holds:
             self._released.set()

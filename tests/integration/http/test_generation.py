@@ -11,6 +11,7 @@ from dragoman.core.errors import Code, EngineFailed, InvalidRequest
 from support.asgi import Client
 from support.hand_engine import HandEngine, info
 from support.house import CHAT, House
+from support.tag_dialect import TagDialect, TagParser
 from support.virtual_time import settle
 
 STREAM = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
@@ -152,6 +153,31 @@ async def test_a_bug_is_answered_with_a_500_and_logged(caplog) -> None:
     assert reply.status == 500
     assert reply.json()["error"]["code"] == "internal_error"
     assert "ZeroDivisionError" in caplog.text
+
+
+class BrokenDialect(TagDialect):
+    def parser(self):
+        class Parser(TagParser):
+            def feed(self, text: str, *, special: bool) -> str:
+                raise ZeroDivisionError
+
+        return Parser()
+
+
+@pytest.mark.seeds("S155")
+async def test_a_bug_after_the_commit_ends_the_stream_natively_and_frees_the_slot(caplog) -> None:
+    house = House(dialect=BrokenDialect())
+    exchange = house.client.open("POST", "/v1/chat/completions", STREAM)
+    stream = await house.engine.next_stream()
+    stream.accept()
+    stream.say("x")
+    await exchange.end()
+    assert exchange.complete
+    assert exchange.data[-1]["error"]["code"] == "internal_error"
+    assert "ZeroDivisionError" in caplog.text
+    assert stream.cancelled
+    assert house.metric("scheduler_failed_total") == 1
+    assert house.metric("scheduler_active") == 0
 
 
 async def test_silence_is_filled_at_most_every_ten_seconds() -> None:

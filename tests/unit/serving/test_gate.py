@@ -120,6 +120,20 @@ async def test_a_slot_freed_in_the_moment_of_leaving_is_not_lost(freed_first) ->
     assert diary.load == (1, 0)
 
 
+async def test_who_leaves_in_the_moment_of_being_refused_is_no_cancellation() -> None:
+    diary = Diary()
+    entrance = gate(diary)
+    await entrance.enter()
+    waiter = asyncio.create_task(entrance.enter())
+    await settle()
+    entrance.close()
+    waiter.cancel()
+    await asyncio.wait({waiter})
+    assert waiter.cancelled()
+    assert not diary.of("cancelled")
+    assert diary.load == (1, 0)
+
+
 @pytest.mark.seeds("S133")
 async def test_a_slot_that_does_not_exist_is_refused_by_name() -> None:
     entrance = gate(Diary(), slots=2)

@@ -140,9 +140,7 @@ async def test_a_stop_ends_the_answer_at_once_and_the_slot_when_the_engine_is_do
     assert events[1:] == [
         TextDelta(text="one"),
         TextDelta(text=" two"),
-        Finished(
-            reason=FinishReason.STOP, usage=Usage(prompt_tokens=7, completion_tokens=2), stop_sequence="\n"
-        ),
+        Finished(reason=FinishReason.STOP, usage=Usage(prompt_tokens=7, completion_tokens=2), stop_sequence="\n"),
     ]
     assert stream.stopped
     assert not stream.cancelled
@@ -153,6 +151,18 @@ async def test_a_stop_ends_the_answer_at_once_and_the_slot_when_the_engine_is_do
     assert stage.diary.load == (0, 0)
     assert [event[1] for event in stage.diary.events if event[0] == "finished"] == ["completed"]
     assert not stage.diary.of("cancelled")
+
+
+async def test_an_engine_that_fails_after_a_stop_fails_nobody() -> None:
+    stage = Stage()
+    generation, stream = await stage.running(Generate(prompt=RAW, limits=OutputLimits(stop=(".",))))
+    stream.say("a.")
+    stream.fail(EngineFailed("dead", code=Code.ENGINE_CRASHED))
+    events = [event async for event in generation]
+    assert events[-1].stop_sequence == "."
+    await generation.aclose()
+    assert stage.diary.of("finished")[0][0] == "completed"
+    assert stage.diary.load == (0, 0)
 
 
 async def test_a_stop_completed_by_the_end_beats_the_budget() -> None:
