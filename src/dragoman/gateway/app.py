@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dragoman.core.errors import ServiceError
-from dragoman.gateway.generation import GenerationEndpoint, mint_id
+from dragoman.gateway.endpoints import GenerationEndpoint, mint_id
 from dragoman.gateway.information import Information
 from dragoman.gateway.middleware.api_key import ApiKey
 from dragoman.gateway.middleware.body_limit import BodyLimit

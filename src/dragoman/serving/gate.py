@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from dragoman.core.errors import Code, InvalidRequest, Overloaded
 from dragoman.core.observer import Observer
 from dragoman.scheduler.admission import Admission, Admitted, Decision, Refused, Verdict
 
-RETRY_AFTER = 1
+RETRY_AFTER: Final = 1
 """Seconds after which a refused client may try again (S12, S128)."""
 
 
