@@ -33,7 +33,11 @@ allowed_hosts = ["llm.example.org"]
 
 A list takes several flags (`--api-key a --api-key b`), a comma-separated variable, or an array in the file. Where a
 default is `auto`, or in words, `auto` on any source leaves the choice to the server. A value that cannot be used, or a
-key that does not exist, stops the start with the name of the offender.
+key that does not exist, stops the start with the name of the offender. A switch has a `--no-` form, such as
+`--no-strict-fields`, which overrides what the other sources say.
+
+In Kubernetes, a service that is called `dragoman` puts a `DRAGOMAN_PORT` of its own into every pod (`tcp://…`): give the service
+another name, or set `enableServiceLinks: false`.
 """
 
 

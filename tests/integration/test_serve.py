@@ -99,7 +99,6 @@ async def test_the_last_lines_are_the_address_the_model_and_a_command_that_works
         assert await server.stop() == (0, "Stopping; what runs may take 30 s to end.\n")
 
 
-@pytest.mark.seeds("S20")
 async def test_the_official_sdk_gets_the_same_answer_whole_and_in_pieces() -> None:
     async with serving("--engine", "simulated") as server, server.client() as client:
         models = await client.models.list()
@@ -128,6 +127,17 @@ async def test_the_official_sdk_gets_the_same_answer_whole_and_in_pieces() -> No
         with pytest.raises(openai.NotFoundError) as caught:
             await client.chat.completions.create(model="gpt-4", messages=ask())  # type: ignore[arg-type]
         assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+
+
+@pytest.mark.seeds("S4")
+async def test_requests_at_the_same_time_share_one_model_process() -> None:
+    async with serving("--engine", "simulated") as server, server.client() as client:
+        before = children(server.process.pid)
+        asking = [client.chat.completions.create(model="simulated", messages=ask(str(n))) for n in range(8)]  # type: ignore[arg-type]
+        answers = await asyncio.gather(*asking)
+        assert [answer.choices[0].message.content for answer in answers] == [SENTENCE] * 8
+        assert children(server.process.pid) == before
+        assert len(before) <= 1  # none where the system does not tell
 
 
 async def test_interrupting_lets_a_running_answer_end_and_takes_no_new_one() -> None:
