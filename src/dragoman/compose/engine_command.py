@@ -42,7 +42,8 @@ def llama_argv(settings: Settings, model: Path) -> tuple[str, ...]:
         "--cache-dir": settings.cache_dir,
     }
     given = [(flag, str(value)) for flag, value in values.items() if value is not None]
-    return (sys.executable, "-m", "dragoman.engines.llama", *(word for pair in given for word in pair))
+    verbose = ("--verbose",) if settings.log_level == "debug" else ()
+    return (sys.executable, "-m", "dragoman.engines.llama", *(word for pair in given for word in pair), *verbose)
 
 
 def _simulated(settings: Settings) -> tuple[str, ...]:

@@ -36,6 +36,15 @@ def test_every_option_of_the_engine_can_be_given() -> None:
     assert argv[argv.index("--prefill-chunk") + 1] == "32"
 
 
+def test_debugging_makes_llama_cpp_talk() -> None:
+    assert "--verbose" in llama_argv(Settings(log_level="debug"), Path("/m.gguf"))
+
+
+def test_the_simulated_engine_has_as_many_slots_as_were_asked_for() -> None:
+    argv = engine_argv(Settings(engine="simulated", slots=3, context=512))
+    assert argv[1:] == ("-m", "dragoman.engines.simulated", "--slots", "3", "--context", "512")
+
+
 def test_another_engines_command_line_is_read_as_a_shell_would() -> None:
     assert engine_argv(Settings(engine_command="/opt/engine --model 'my model'")) == (
         "/opt/engine", "--model", "my model",
