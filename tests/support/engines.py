@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from dragoman.core.request import Prompt, SamplingParams, TextPrompt
-from dragoman.engines.base import EngineOutput, EngineRequest, EngineStream
+from dragoman.engines.base import EngineInfo, EngineOutput, EngineRequest, EngineStream
+from dragoman.engines.simulated import INFO, SimulatedEngine, Step, tapes
 from dragoman.protocol.frames import Data
 
 T = TypeVar("T")
@@ -21,7 +24,7 @@ def asking(
 ) -> EngineRequest:
     """A greedy request."""
     sampling = more.pop("sampling", SamplingParams(temperature=0.0))
-    return EngineRequest(prompt=prompt or TextPrompt(text=text), max_tokens=max_tokens, sampling=sampling, **more)  # type: ignore[arg-type]
+    return EngineRequest(prompt=prompt or TextPrompt(text=text), max_tokens=max_tokens, sampling=sampling, **more)
 
 
 async def soon(work: Awaitable[T]) -> T:
@@ -42,3 +45,29 @@ async def text(stream: EngineStream) -> str:
     """What a stream generates, control tokens left out."""
     pieces = [output.payload for output in await outputs(stream) if isinstance(output, Data)]
     return b"".join(piece for piece in pieces if not piece.startswith(b"<|")).decode()
+
+
+@asynccontextmanager
+async def running(engine: SimulatedEngine) -> AsyncIterator[SimulatedEngine]:
+    """Start it, and close it; nothing may be left of any request."""
+    await soon(engine.start())
+    try:
+        yield engine
+    finally:
+        await soon(engine.aclose())
+        assert engine.pending == 0, "every way out drops its entry (S112)"
+
+
+def engine_for(written: Mapping[str, Sequence[Step]], **more: Any) -> SimulatedEngine:
+    """An engine with a tape for each prompt."""
+    return SimulatedEngine(tapes(written), **more)
+
+
+def sent(engine: SimulatedEngine, spawn: int = 0) -> bytes:
+    """All that one of its engines was written."""
+    return bytes(engine.links.spawned[spawn].received)
+
+
+def plain_info() -> EngineInfo:
+    """An engine that announces nothing."""
+    return replace(INFO, features=frozenset())

@@ -113,7 +113,6 @@ class Supervisor:
         self._session = GatewaySession()
         self._doom: EngineFailed | None = None
         self._loaded_since: float | None = None
-        self._described: EngineInfo | None = None
         self._served = False
 
     @property
@@ -182,9 +181,9 @@ class Supervisor:
             self._change("loading", cause)
 
     def assume_loaded(self, settle: float) -> None:
-        """Take an engine for ready that said READY ``settle`` seconds ago, and has not come to its first STAT."""
+        """Take an engine for ready that said READY ``settle`` seconds ago, and has not described itself since."""
         if self._loaded_since is not None and self._clock.now() - self._loaded_since >= settle:
-            self._open()
+            self._open(self._defaults)
 
     # --- the life of a link ------------------------------------------------------------------------------------------
 
@@ -228,7 +227,7 @@ class Supervisor:
 
     def _adopt(self, link: Link) -> None:
         self._link, self._session = link, GatewaySession()
-        self._doom = self._loaded_since = self._described = None
+        self._doom = self._loaded_since = None
         self._served = self.extended = False
 
     async def _pump(self, link: Link) -> None:
@@ -268,7 +267,7 @@ class Supervisor:
             case Telemetry():
                 self.unknown_frames += not frame.known
                 if frame.kind == "STAT" and self._loaded_since is not None:
-                    self._open()  # the first status line ends the start-up (seeds.md 2.2)
+                    self._open(self._defaults)  # an older engine's first status line ends its start-up (seeds.md 2.2)
             case LoadProgress():
                 self._on_progress(frame.fraction, frame.phase)
             case Ready():
@@ -277,7 +276,7 @@ class Supervisor:
                 self.extended = frame.values.get("ext") == "1"
             case Model():
                 try:
-                    self._described = read_description(frame.description)
+                    self._open(read_description(frame.description))
                 except EngineFailed as error:
                     self.condemn(error)
             case LoadFail():
@@ -285,8 +284,7 @@ class Supervisor:
             case _:
                 assert_never(frame)
 
-    def _open(self) -> None:
-        info = self._described or self._defaults
+    def _open(self, info: EngineInfo | None) -> None:
         if info is None:
             self.condemn(undescribed())
         else:
