@@ -101,7 +101,7 @@ def _plan(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--clients", nargs="*", type=int, metavar="N", help="numbers of clients at once, for each workload"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="turns of each server (default 2; 1 with --quick)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="turns of each server (default 3; 1 with --quick)")
     parser.add_argument("--model", type=Path, metavar="GGUF", help="default: the demo model")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of each server (default: the cores)")
     parser.add_argument("--gateway-seconds", type=float, metavar="S", help="per gateway figure; 0 leaves them out")
@@ -116,7 +116,7 @@ def _plan(arguments: Sequence[str]) -> Plan:
             if options.workloads is None or name in options.workloads
             for clients in options.clients or (_QUICK_CLIENTS[name] if quick else workload.clients)
         ),
-        rounds=options.rounds or (1 if quick else 2),
+        rounds=options.rounds or (1 if quick else 3),
         gateway_seconds=options.gateway_seconds if options.gateway_seconds is not None else (1.0 if quick else 3.0),
         setup=Setup(model=options.model or demo_model(), threads=options.threads),
         output=options.output or (None if quick else _DOCUMENT),

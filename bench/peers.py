@@ -55,13 +55,12 @@ def llama_cpp_version() -> str:
     return version("llama-cpp-python")
 
 
-def engine_flags() -> tuple[str, ...]:
+def engine_flags(record: Path = _RECORD) -> tuple[str, ...]:
     """The CMake options that our own engine was built with."""
     try:
-        record = json.loads(_RECORD.read_text())
+        return tuple(json.loads(record.read_text())["cmake"])
     except FileNotFoundError:
         return _AMX
-    return tuple(record["cmake"])
 
 
 def llama_server(cache: Path) -> Path:

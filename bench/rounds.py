@@ -64,6 +64,8 @@ async def measure(
     for round_ in range(rounds):
         order = candidates if round_ % 2 == 0 else tuple(reversed(candidates))
         for server in order:
+            if round_ >= server.max_rounds:
+                continue
             tell(f"round {round_ + 1} of {rounds}: {server.name}")
             async with servers.running(server, logs / f"{server.name}.log") as running:
                 await load.warm_up(running.port)

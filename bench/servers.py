@@ -46,11 +46,12 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One way to serve the model: a command, to which a port is given last."""
+    """One way to serve the model: the command for a port. One that is very slow may sit out after ``max_rounds``."""
 
     name: str
     version: str
     command: Callable[[int], tuple[str, ...]]
+    max_rounds: int = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,7 @@ def xllamacpp(setup: Setup) -> Server:
         name="xllamacpp",
         version=f"{peers.XLLAMACPP_VERSION}, the prebuilt wheel",
         command=lambda port: (python, script, str(setup.model), str(port), *numbers),
+        max_rounds=1,  # without AVX-512 a round takes longer than three of the others
     )
 
 
