@@ -9,9 +9,10 @@ import json
 from typing import Any, NoReturn
 
 from jinja2 import TemplateError, nodes
+from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 
 def chat_environment() -> ImmutableSandboxedEnvironment:
