@@ -6,8 +6,11 @@ import pytest
 
 from dragoman.core.errors import Cancelled, Code, EngineFailed, Internal, InvalidRequest, Unsupported
 from dragoman.core.request import SamplingParams, TextPrompt, TokenPrompt
+from dragoman.engines.calls import MAX_UNREAD
 from dragoman.engines.client import Patience
+from dragoman.engines.description import describe
 from dragoman.engines.simulated import (
+    INFO,
     Begin,
     Delay,
     Emit,
@@ -21,7 +24,7 @@ from dragoman.engines.simulated import (
     old,
     say,
 )
-from dragoman.protocol.frames import Accept, Data, Done, Image, Progress, Submit, Tool
+from dragoman.protocol.frames import Accept, Caps, Data, Done, Image, Model, Progress, Ready, Submit, Tool
 from support.engines import asking, engine_for, outputs, plain_info, running, sent, soon, text
 
 # --- the life of a request -------------------------------------------------------------------------------------------
@@ -127,7 +130,8 @@ async def test_a_request_without_extensions_has_the_bytes_of_the_older_form():
 
 @pytest.mark.seeds("S106", "S107")
 async def test_an_image_and_its_request_are_written_one_right_after_the_other():
-    async with running(engine_for({"see": say("x")})) as engine:
+    seeing = [Say(Ready()), Say(Caps({"ext": "1", "vision": "1"})), Say(Model(describe(INFO)))]
+    async with running(engine_for({"see": say("x")}, startup=lambda _spawn: seeing)) as engine:
         engine._supervisor.send(Image(id=9, payload=b"\0\0\x80?" * 2, grid_h=1, grid_w=2))
         engine._supervisor.send(Submit(id=9, slot=0, payload=b"see", max_tokens=1, temperature=0.0, top_p=1.0))
         assert await engine.tokenize(TextPrompt(text="later")) == tuple(b"later")
@@ -185,12 +189,14 @@ async def test_what_the_engine_did_not_announce_is_refused_by_name_and_never_sen
         ("SOMETHING_NEW", "with words", EngineFailed, Code.ENGINE_ERROR, None),
     ],
 )  # fmt: skip
+@pytest.mark.seeds("S112")
 async def test_an_error_frame_fails_its_request_by_name(code, detail, kind, expected, feature):
     async with running(engine_for({"hello": [Fail(code, detail)]})) as engine:
         stream = await engine.submit(asking("hello"))
         with pytest.raises(kind) as failure:
             await outputs(stream)
         assert (failure.value.code, failure.value.feature) == (expected, feature)
+        assert engine.pending == 0
         assert await text(await engine.submit(asking("other")))
 
 
@@ -270,3 +276,35 @@ async def test_the_tool_side_band_passes():
     async with running(engine_for({"hello": [Begin(), Say(Tool(1, b"")), Say(Tool(1, b"{}"))]}, startup=old)) as engine:
         frames = await outputs(await engine.submit(asking("hello")))
     assert frames[1:3] == [Tool(1, b""), Tool(1, b"{}")]
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_caller_that_goes_away_while_its_request_is_written_takes_it_along():
+    async with running(engine_for({"hello": [Begin(), Hold()]})) as engine:
+        link = engine.links.spawned[0]
+        stuck = asyncio.Event()
+        link.drain = stuck.wait
+        submitting = asyncio.create_task(engine.submit(asking("hello")))
+        await asyncio.sleep(0)
+        submitting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await submitting
+        assert await engine_is_idle(engine)
+    assert sent(engine).endswith(b"hello\nCANCEL 1\n")
+
+
+async def engine_is_idle(engine) -> bool:
+    await soon(engine._idle.wait())
+    return engine.pending == 0
+
+
+async def test_an_engine_that_writes_more_than_any_answer_holds_loses_that_request():
+    more = b"DATA 1 0\n\n" * (MAX_UNREAD + 1)
+    async with running(engine_for({"hello": [Begin(), Raw(more), Hold()]})) as engine:
+        stream = await engine.submit(asking("hello"))
+        await soon(stream.released())
+        with pytest.raises(EngineFailed, match="more than any answer"):
+            await outputs(stream)
+    assert sent(engine).endswith(b"CANCEL 1\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,12 +29,13 @@ from dragoman.engines.simulated import (
     say,
     tapes,
 )
-from dragoman.protocol.frames import Accept, Caps, LoadFail, LoadProgress, Progress, Ready, Telemetry
+from dragoman.protocol.frames import Accept, Caps, LoadFail, LoadProgress, Model, Progress, Ready, Telemetry
 from support.engines import asking, engine_for, outputs, plain_info, running, sent, soon, text
 
 # --- crashes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.seeds("S112")
 async def test_a_crash_fails_what_was_accepted_and_replays_what_was_not():
     restarts = []
     held = Hold()
@@ -397,3 +399,20 @@ async def test_closing_while_an_engine_is_started_leaves_none_behind():
     opened.set()
     await soon(closing)
     assert [link.exit_status is not None for link in links.spawned] == [True, True]
+
+
+async def test_a_bug_of_ours_leaves_nobody_waiting():
+    async with running(engine_for({"hello": [Begin(), Hold(), *say("x")]})) as engine:
+        stream = await engine.submit(asking("hello"))
+        await soon(anext(stream))
+
+        def broken(frame):
+            raise LookupError
+
+        engine._supervisor._owner = SimpleNamespace(deliver=broken, lost=engine.lost)
+        await stream.stop()
+        with pytest.raises(EngineFailed, match="LookupError") as failure:
+            await outputs(stream)
+        assert failure.value.code is Code.INTERNAL
+        assert engine.status == "failed"
+    assert engine.links.spawned[0].exit_status is not None
