@@ -41,7 +41,7 @@ def test_a_lock_is_read_with_its_markers_and_continued_lines():
     ("locks", "complaint"),
     [
         ({"a": "one==1\n"}, "a.lock does not hash one"),
-        ({"a": f"--index-url https://x/\none==1 {HASH}\n".replace("--index-url ", "# ")}, "a.lock contains an address"),
+        ({"a": f"# from https://x.example/\none==1 {HASH}\n"}, "a.lock contains an address"),
         ({"a": f"one==1 {HASH}\n", "b": f"one==2 {HASH}\n"}, "one differs between locks"),
     ],
 )
