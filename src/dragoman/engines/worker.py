@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from secrets import randbits
 from typing import TypeAlias
 
@@ -19,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engines.backend import Backend
-from dragoman.engines.sampling import draw, numeric, uniform
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
-from dragoman.protocol import EngineSession
+from dragoman.engines.sampling import draw, numeric, uniform
+from dragoman.protocol import EngineSession, RemoteProtocolError
 from dragoman.protocol.frames import (
     Accept,
     BadCommand,
@@ -51,6 +52,8 @@ INTERRUPT_ROWS = 32
 
 READ_BYTES = 1 << 16
 
+_STATM = Path("/proc/self/statm")
+
 Row: TypeAlias = NDArray[np.float32]
 
 
@@ -68,29 +71,40 @@ class _Job:
 
 @dataclass(slots=True)
 class _Inbox:
-    """Commands from the reading thread; None is the end of the input."""
+    """Commands from the reading thread. None is the end of the input, and an error the gateway's broken framing."""
 
     session: EngineSession
     lock: threading.Lock = field(default_factory=threading.Lock)
-    commands: queue.SimpleQueue[Command | BadCommand | None] = field(default_factory=queue.SimpleQueue)
+    commands: queue.SimpleQueue[Command | BadCommand | RemoteProtocolError | None] = field(
+        default_factory=queue.SimpleQueue
+    )
 
-    def read(self, descriptor: int, arrived: Callable[[Command | BadCommand | None], None]) -> None:
+    def read(self, descriptor: int, arrived: Callable[[Command | BadCommand], None]) -> None:
         """Read until the input ends; runs on a thread of its own."""
-        while data := os.read(descriptor, READ_BYTES):
-            with self.lock:
-                self.session.receive_data(data)
-                while (command := self.session.next_command()) is not None:
-                    self.commands.put(command)
-                    arrived(command)
-        self.commands.put(None)
-        arrived(None)
+        try:
+            while data := os.read(descriptor, READ_BYTES):
+                with self.lock:
+                    self.session.receive_data(data)
+                    while (command := self.session.next_command()) is not None:
+                        self.commands.put(command)
+                        arrived(command)
+            self.commands.put(None)
+        except RemoteProtocolError as error:
+            self.commands.put(error)
 
 
 class Worker:
     """Serves one session over two file descriptors until its input ends and its last request is done."""
 
     def __init__(
-        self, session: EngineSession, scheduler: Scheduler, backend: Backend, *, slots: int, source: int = 0, sink: int = 1
+        self,
+        session: EngineSession,
+        scheduler: Scheduler,
+        backend: Backend,
+        *,
+        slots: int,
+        source: int = 0,
+        sink: int = 1,
     ) -> None:
         self._inbox = _Inbox(session)
         self._session = session
@@ -113,7 +127,7 @@ class Worker:
             self._step()
             self._flush()
 
-    def _arrived(self, command: Command | BadCommand | None) -> None:
+    def _arrived(self, command: Command | BadCommand) -> None:
         if isinstance(command, Cancel) and command.id in self._interruptible:
             self._backend.interrupt()
 
@@ -126,6 +140,8 @@ class Worker:
             command = commands.get()
             if command is None:
                 self._ended = True
+            elif isinstance(command, RemoteProtocolError):
+                raise command
             else:
                 self._handle(command)
                 self._flush()
@@ -256,6 +272,7 @@ class Worker:
 
     def _finish(self, job: _Job, *, limited: bool) -> None:
         sequence, now = job.sequence, time.perf_counter()
+        self._accept(sequence)  # a STOP may come before the first step
         emitted, since = len(sequence.generated), job.first_token or now
         done = Done(
             id=sequence.id,
@@ -296,9 +313,7 @@ def _uniform(job: _Job) -> float:
 def _resident_gb() -> float:
     """Memory of this process in GB; 0 where the system does not tell."""
     try:
-        with open("/proc/self/statm", "rb") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e9
+        pages = int(_STATM.read_bytes().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
     except OSError:
         return 0.0
-
-

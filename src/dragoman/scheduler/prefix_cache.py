@@ -104,7 +104,7 @@ class PrefixCache:
 class NoReuse(PrefixCache):
     """The off switch: nothing is ever shared."""
 
-    def match(self, tokens: Sequence[int], namespace: str = "") -> list[Match]:
+    def match(self, tokens: Sequence[int], namespace: str = "") -> list[Match]:  # noqa: ARG002  (the parent's signature)
         """Nothing matches."""
         return []
 

@@ -104,7 +104,11 @@ class Scheduler:
 
     def relieve(self) -> StepPlan | None:
         """Cells have run out: return the edits that free some, or None if nothing can be given up."""
-        idle = [seq_id for seq_id in range(self._options.sequences) if seq_id not in self._running and self._cache.held(seq_id)]
+        idle = [
+            seq_id
+            for seq_id in range(self._options.sequences)
+            if seq_id not in self._running and self._cache.held(seq_id)
+        ]
         if idle:
             oldest = min(idle, key=lambda seq_id: self._last_used[seq_id])
             self._cache.remove(oldest)

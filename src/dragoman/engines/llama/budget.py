@@ -31,7 +31,13 @@ class Budget:
 
 
 def plan_budget(
-    *, trained: int, slots: int, cell_bytes: int, available: int | None, context: int | None = None, cells: int | None = None
+    *,
+    trained: int,
+    slots: int,
+    cell_bytes: int,
+    available: int | None,
+    context: int | None = None,
+    cells: int | None = None,
 ) -> Budget | None:
     """Choose context and cells. ``None`` in place of a wish means the default; None is returned when the wish cannot be met."""
     longest = context or min(trained, DEFAULT_CONTEXT_CEILING)

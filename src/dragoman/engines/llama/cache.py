@@ -11,7 +11,9 @@ import numpy as np
 from dragoman.engines.backend import Computed, Logits
 from dragoman.engines.llama.layout import Layout
 from dragoman.engines.llama.library import LoadError
+from dragoman.engines.llama.padding import pad_split, pad_unified
 from dragoman.scheduler.plan import Copy, Cut, Run
+from dragoman.scheduler.sequence import Sequence
 
 _TYPES = {"f32": 0, "f16": 1}
 _FLASH_ON, _FLASH_OFF = 1, 0
@@ -38,6 +40,19 @@ class _Batch:
             logits=self.output.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
         )
 
+    def add(self, run: Run, padding: int, row: int) -> int:
+        """Write a run from ``row`` on; rows that nobody reads follow it in its sequence. Returns the next free row."""
+        end = row + len(run.tokens)
+        padded = end + padding
+        self.token[row:end] = run.tokens
+        self.token[end:padded] = run.tokens[-1]
+        self.position[row:padded] = np.arange(run.start, run.end + padding)
+        self.seq_id[row:padded] = run.seq_id
+        self.output[row:end] = run.every
+        self.output[end - 1] = run.every or run.last
+        self.output[end:padded] = 0
+        return padded
+
 
 class LlamaCache:
     """One context. ``rows`` bounds the tokens of a step; ``cells`` is per sequence when split, and for all when unified.
@@ -62,11 +77,13 @@ class LlamaCache:
         params.no_perf = True
         context = lib.llama_init_from_model(model, params)
         if context is None:
-            raise LoadError("nomem", f"no memory for a cache of {params.n_ctx} tokens; give fewer with --context or --slots")
+            raise LoadError(
+                "nomem", f"no memory for a cache of {params.n_ctx} tokens; give fewer with --context or --slots"
+            )
         self._context = context
         self._memory = lib.llama_get_memory(context)
         self._vocabulary_size: int = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
-        self._batch = _Batch(rows + layout.row_multiple)
+        self._batch = _Batch(rows)
         # llama.cpp asks this callback between graph nodes. strlen is one that needs no interpreter lock: empty means go on.
         self._flag = ctypes.create_string_buffer(2)
         strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
@@ -98,45 +115,38 @@ class LlamaCache:
                     self._cut(target, length)
 
     def can_cut(self) -> bool:
-        """Whether a sequence can be cut back to a shorter prefix: recurrent state cannot."""
-        self.compute((_probe(0, 4),))
+        """Whether a sequence can be cut back to a shorter prefix: recurrent state cannot. Empties sequence 0."""
+        self._cut(0, 0)
+        probe = Sequence(id=0, prompt=(0, 0, 0, 0), limit=0)
+        self.compute((Run(probe, 0, 0, probe.prompt, last=False),))
         cut = bool(lib.llama_memory_seq_rm(self._memory, 0, 2, -1))
-        lib.llama_memory_seq_rm(self._memory, 0, -1, -1)
+        self._cut(0, 0)
         return cut
 
     def compute(self, runs: tuple[Run, ...]) -> Computed:
         """Compute the runs' tokens in one ``llama_decode``. Raises ``RuntimeError`` when the model fails for good."""
-        batch, row = self._batch, 0
-        for run in runs:
-            end = row + len(run.tokens)
-            batch.token[row:end] = run.tokens
-            batch.position[row:end] = np.arange(run.start, run.end)
-            batch.seq_id[row:end] = run.seq_id
-            batch.output[row:end] = run.every
-            batch.output[end - 1] = run.every or run.last
-            row = end
-        padding = self._pad(runs[-1], row)
-        batch.struct.n_tokens = row + padding
-        status = lib.llama_decode(self._context, batch.struct)
-        if padding and status == 0:
-            self._cut(runs[-1].seq_id, runs[-1].end)
+        padding = self._padding(runs)
+        rows = 0
+        for run, padded in zip(runs, padding, strict=True):
+            rows = self._batch.add(run, padded, rows)
+        self._batch.struct.n_tokens = rows
+        status = lib.llama_decode(self._context, self._batch.struct)
         if status == _DECODE_FULL:
             return Computed("full", self._no_logits())
         if status == _DECODE_ABORTED:
             return Computed("interrupted", self._no_logits())
         if status != 0:
             raise RuntimeError(f"llama_decode failed with {status}")
+        for run, padded in zip(runs, padding, strict=True):
+            if padded:
+                self._cut(run.seq_id, run.end)
         return Computed("done", self._logits(sum(run.outputs for run in runs)))
 
-    def _pad(self, last: Run, rows: int) -> int:
-        """Continue the last run with rows that nobody reads, so that the step has the shape whose arithmetic is exact."""
-        padding = -rows % self.layout.row_multiple
-        end = rows + padding
-        self._batch.token[rows:end] = last.tokens[-1]
-        self._batch.position[rows:end] = np.arange(last.end, last.end + padding)
-        self._batch.seq_id[rows:end] = last.seq_id
-        self._batch.output[rows:end] = 0
-        return padding
+    def _padding(self, runs: tuple[Run, ...]) -> list[int]:
+        counts = [(run.seq_id, len(run.tokens)) for run in runs]
+        if self.layout.unified:
+            return pad_unified(counts, self.layout.micro_batch, self.layout.minimum_rows)
+        return pad_split(counts, self.layout.micro_batch, self.layout.minimum_rows)
 
     def _cut(self, seq_id: int, length: int) -> None:
         if not lib.llama_memory_seq_rm(self._memory, seq_id, length or -1, -1):

@@ -1,7 +1,8 @@
 """How the cache is laid out and computed: what the engine may choose per model and machine, as one value.
 
-Measured on CPUs: without flash attention and with a float32 cache, logits are bit-equal however a prompt is chunked and whatever shares
-the step; a split cache lets each row attend over its own cells alone; a unified one shares cells freely. On GPUs flash attention wins.
+Measured on CPUs without flash attention: in a split cache, logits are bit-equal however a prompt is chunked and whatever shares the step,
+if no micro-batch has a single row (llama.cpp computes one row with other kernels than two). A unified cache shares cells freely, but
+where a token's cells lie decides the order of its sums. On GPUs flash attention wins.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
+from dragoman.core.json import Json
+
 CacheType: TypeAlias = Literal["f16", "f32"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """``unified``: one pool of cells for all sequences. ``row_multiple``: rows of a step are padded to a multiple of it.
+    """``unified``: one pool of cells for all sequences. ``minimum_rows``: smaller micro-batches are padded to as many.
 
     ``deterministic`` says that a self-test found logits bit-equal alone, beside others, in chunks and after a prefix hit.
     """
@@ -23,10 +26,10 @@ class Layout:
     flash_attention: bool
     cache_type: CacheType
     micro_batch: int = 64
-    row_multiple: int = 1
+    minimum_rows: int = 1
     deterministic: bool = False
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Json]:
         """For the tuning file and the model description."""
         return asdict(self)
 

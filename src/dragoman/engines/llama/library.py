@@ -58,7 +58,9 @@ class Log:
 def build_info() -> dict[str, str]:
     """What the library was built for: the features of the CPU backend that llama.cpp lists as present."""
     text = (lib.llama_print_system_info() or b"").decode()
-    features = [word.split("=")[0].strip() for word in text.replace(":", "|").split("|") if word.strip().endswith("= 1")]
+    features = [
+        word.split("=")[0].strip() for word in text.replace(":", "|").split("|") if word.strip().endswith("= 1")
+    ]
     return {"features": " ".join(features), "llama_cpp_python": _version()}
 
 

@@ -37,13 +37,12 @@ class LlamaModel:
         check_file(path)
         self.path = path
 
-        @lib.llama_progress_callback
         def report(fraction: float, _: object) -> bool:
             progress(fraction)
             return True
 
         params = lib.llama_model_default_params()
-        params.progress_callback = report
+        params.progress_callback = lib.llama_progress_callback(report)
         handle = lib.llama_model_load_from_file(os.fsencode(path), params)
         if handle is None:
             raise log.error()
@@ -78,7 +77,8 @@ class LlamaModel:
         """Memory for the keys and values of one token."""
         heads = max(1, lib.llama_model_n_head(self.handle))
         width = lib.llama_model_n_embd(self.handle) // heads * lib.llama_model_n_head_kv(self.handle)
-        return 2 * int(lib.llama_model_n_layer(self.handle)) * width * _BYTES[cache_type]
+        layers: int = lib.llama_model_n_layer(self.handle)
+        return 2 * layers * int(width) * _BYTES[cache_type]
 
     @cached_property
     def fingerprint(self) -> str:

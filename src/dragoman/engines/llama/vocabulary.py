@@ -110,7 +110,9 @@ class LlamaVocabulary:
             if attributes & (_ATTR_CONTROL | _ATTR_UNKNOWN) or token in self._ends:
                 text = (lib.llama_vocab_get_text(self._vocab, token) or b"").decode("utf-8", "replace")
                 if text:
-                    found[text] = _Special(token, text, bool(attributes & _ATTR_LSTRIP), bool(attributes & _ATTR_RSTRIP))
+                    found[text] = _Special(
+                        token, text, bool(attributes & _ATTR_LSTRIP), bool(attributes & _ATTR_RSTRIP)
+                    )
         return found
 
     @cached_property

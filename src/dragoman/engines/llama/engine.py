@@ -1,0 +1,180 @@
+"""A loaded model behind the worker's ``Backend``: load, budget, layout, context, description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dragoman.engines.backend import Computed
+from dragoman.engines.base import EngineInfo
+from dragoman.engines.llama.budget import Budget, plan_budget
+from dragoman.engines.llama.cache import LlamaCache
+from dragoman.engines.llama.library import LoadError, Log, build_info
+from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
+from dragoman.engines.llama.memo import Memo
+from dragoman.engines.llama.model import LlamaModel
+from dragoman.engines.llama.tuning import Trial, Wishes, tune
+from dragoman.engines.llama.vocabulary import LlamaVocabulary
+from dragoman.scheduler.plan import Copy, Cut, Run
+from dragoman.scheduler.prefix_cache import PrefixCache
+from dragoman.scheduler.scheduler import Scheduler, SchedulerOptions
+
+FEATURES = frozenset(
+    {
+        "ids",
+        "logprobs",
+        "echo",
+        "seed",
+        "top_k",
+        "min_p",
+        "ignore_eos",
+        "tokenize",
+        "special",
+        "isolation",
+        "cancel-in-prefill",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlamaOptions:
+    """What the command line says. None and ``auto`` let the engine choose."""
+
+    path: Path
+    name: str | None = None
+    context: int | None = None
+    slots: int = 16
+    cells: int | None = None
+    threads: int | None = None
+    prefill_chunk: int = 256
+    wishes: Wishes = field(default_factory=Wishes)
+    cache_dir: Path | None = None
+    verbose: bool = False
+
+
+class LlamaEngine:
+    """Implements ``engines.backend.Backend``. ``progress`` hears (part done, what is being done). Raises ``LoadError``."""
+
+    def __init__(self, options: LlamaOptions, progress: Callable[[float, str], None]) -> None:
+        self._options = options
+        self._log = Log(verbose=options.verbose)
+        self.model = LlamaModel(options.path, self._log, lambda part: progress(part, "loading the model"))
+        self.threads = options.threads or physical_cores()
+        self.budget = self._plan_budget()
+        self.trial = self._tune(lambda part: progress(part, "measuring cache layouts"))
+        layout = self.trial.layout
+        rows = options.prefill_chunk + options.slots * layout.minimum_rows
+        self._cache = LlamaCache(
+            self.model.handle,
+            layout,
+            sequences=options.slots,
+            cells=self.budget.cells if layout.unified else self.budget.context,
+            rows=rows,
+            threads=self.threads,
+        )
+
+    @property
+    def context(self) -> int:
+        """Tokens that one sequence may have."""
+        return self.budget.context
+
+    @property
+    def vocabulary(self) -> LlamaVocabulary:
+        """The model's vocabulary."""
+        return self.model.vocabulary
+
+    def edit(self, edits: Iterable[Cut | Copy]) -> None:
+        """Cut and copy cache sequences."""
+        self._cache.edit(edits)
+
+    def compute(self, runs: tuple[Run, ...]) -> Computed:
+        """Compute one step."""
+        return self._cache.compute(runs)
+
+    def interrupt(self) -> None:
+        """Make ``compute`` return early."""
+        self._cache.interrupt()
+
+    def resume(self) -> None:
+        """Forget an interrupt."""
+        self._cache.resume()
+
+    def scheduler(self) -> Scheduler:
+        """A scheduler that knows this cache."""
+        layout = self.trial.layout
+        return Scheduler(
+            SchedulerOptions(
+                sequences=self._options.slots,
+                prefill_chunk=self._options.prefill_chunk,
+                decode_chunk=max(1, self._options.prefill_chunk // 2),
+                cells=self.budget.cells if layout.unified else None,
+                copy_cost=self.trial.copy_cost,
+                cuttable=self._cache.can_cut(),
+            ),
+            PrefixCache(),
+        )
+
+    def info(self) -> EngineInfo:
+        """What the gateway should know."""
+        layout, build = self.trial.layout, build_info()
+        return EngineInfo(
+            model=self._options.name or self.model.name,
+            description=self.model.description,
+            context_length=self.context,
+            vocabulary_size=self.vocabulary.size,
+            slots=self._options.slots,
+            architecture=self.model.metadata("general.architecture") or "",
+            chat_template=self.model.chat_template,
+            special_tokens=self.vocabulary.specials,
+            bos_token=self.vocabulary.bos,
+            eos_token=self.vocabulary.eos,
+            features=FEATURES | ({"deterministic"} if layout.deterministic else set()),
+            fingerprint=f"fp_{self.model.fingerprint}_{'d' if layout.deterministic else 'n'}",
+            build={
+                **build,
+                "layout": str(layout),
+                "threads": str(self.threads),
+                "cells": str(self.budget.cells),
+                "minimum_rows": str(layout.minimum_rows),
+            },
+        )
+
+    def _plan_budget(self) -> Budget:
+        """Memory is counted after the weights are loaded."""
+        wishes, options = self._options.wishes, self._options
+        cell_bytes = self.model.cell_bytes("f16" if wishes.cache_type == "auto" else wishes.cache_type)
+        available = available_bytes()
+        budget = plan_budget(
+            trained=self.model.trained_context,
+            slots=options.slots,
+            cell_bytes=cell_bytes,
+            available=available,
+            context=options.context,
+            cells=options.cells,
+        )
+        if budget is None:
+            raise LoadError(
+                "nomem",
+                f"the cache does not fit: a token needs {cell_bytes:,} bytes, and {available or 0:,} bytes are free; "
+                "give a smaller --context or fewer --slots",
+            )
+        return budget
+
+    def _tune(self, progress: Callable[[float], None]) -> Trial:
+        options = self._options
+        path = options.cache_dir / "tuning.json" if options.cache_dir else None
+        memo = Memo(
+            path, self.model.fingerprint, str(build_info()), cpu_model(), str(self.threads), str(self.budget.split_fits)
+        )
+        try:
+            return tune(
+                self.model.handle,
+                options.wishes,
+                memo,
+                split_fits=self.budget.split_fits,
+                threads=self.threads,
+                progress=progress,
+            )
+        except ValueError as error:
+            raise LoadError("unsupported", str(error)) from None

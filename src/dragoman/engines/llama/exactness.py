@@ -1,0 +1,36 @@
+"""Whether a layout computes the same bits however the work is cut up: the property behind deterministic answers.
+
+The same tokens are computed in one chunk, in many, beside seven other sequences, and after a prefix was copied and cut. One
+unequal bit in the next-token logits is a failure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dragoman.engines.llama.probe import Probe
+
+_LENGTH = 75
+_SHARED = 41
+_NEIGHBOURS = 7
+
+
+def is_exact(probe: Probe) -> bool:
+    """Run the four ways and compare bits."""
+    prompt, following = probe.tokens(_LENGTH, seed=1), probe.tokens(2, seed=2)
+    whole = probe.prefill(0, prompt)
+    alone = [probe.compute((0, _LENGTH + index, [token]))[0] for index, token in enumerate(following)]
+
+    for chunk in (1, 7, 64):
+        if not np.array_equal(probe.prefill(0, prompt, chunk=chunk), whole):
+            return False
+    for index in range(1, 1 + _NEIGHBOURS):
+        probe.prefill(index, probe.tokens(20 + 9 * index, seed=2 + index))
+    for step, token in enumerate(following):
+        neighbours = [(index, 20 + 9 * index + step, [token + index]) for index in range(1, 1 + _NEIGHBOURS)]
+        if not np.array_equal(probe.compute((0, _LENGTH + step, [token]), *neighbours)[0], alone[step]):
+            return False
+    target = 1 + _NEIGHBOURS
+    probe.copy(0, target, _SHARED)
+    mixed = probe.compute((1, 29 + len(following), following[:1]), (target, _SHARED, prompt[_SHARED:]))
+    return np.array_equal(mixed[1], whole)
