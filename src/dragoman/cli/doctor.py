@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -66,14 +66,8 @@ def _examine(settings: Settings) -> Iterator[Finding]:
         return
     tested, report = checks.self_test((*engine_argv(settings), "--self-test"))
     yield tested
-    yield from _described(report)
-
-
-def _described(report: dict[str, Any]) -> Iterator[Finding]:
-    """What the engine said of itself: how it was built, and the layout that it measured to be best here."""
     build = report.get("build")
     if isinstance(build, dict):
-        yield Finding("engine build", Verdict.OK, ", ".join(f"{key} {value}" for key, value in build.items()))
-    layout = report.get("layout")
-    if layout is not None:
-        yield Finding("tuned layout", Verdict.OK, str(layout))
+        yield checks.engine_build(machine, build)
+    if "layout" in report:
+        yield Finding("tuned layout", Verdict.OK, str(report["layout"]))

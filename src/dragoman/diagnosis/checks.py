@@ -6,7 +6,7 @@ import json
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
@@ -54,6 +54,22 @@ def processor(machine: Machine) -> Finding:
         )
         return Finding("processor", Verdict.WARNING, detail, advice)
     return Finding("processor", Verdict.OK, detail)
+
+
+def engine_build(machine: Machine, build: Mapping[str, object]) -> Finding:
+    """Whether the engine was compiled for what the CPU has; ``build`` is what it says of itself."""
+    subject = "engine build"
+    detail = ", ".join(f"{key} {value}" for key, value in build.items())
+    compiled = set(str(build.get("features", "")).split())
+    unused = [name for flag, name in _KERNELS.items() if flag in machine.features and name not in compiled]
+    if compiled and unused:
+        advice = f"llama.cpp was built without {', '.join(unused)}, which this CPU has; `make serve` in a checkout builds it so"
+        return Finding(subject, Verdict.WARNING, detail, advice)
+    return Finding(subject, Verdict.OK, detail)
+
+
+_KERNELS: Final = {"avx2": "AVX2", "avx512f": "AVX512", "amx_int8": "AMX_INT8"}
+"""Instruction sets that are worth a build of one's own, as the CPU and as ggml call them."""
 
 
 def library() -> Finding:
@@ -144,9 +160,9 @@ def self_test(argv: Sequence[str], *, timeout: float = SELF_TEST_SECONDS) -> tup
 
 
 _CRASH_ADVICE: Final = {
-    "SIGILL": "llama.cpp was built for another CPU: build it again here (`make engine`, or pip with --no-binary)",
+    "SIGILL": "llama.cpp was built for another CPU: build it again here (`make serve` in a checkout, or pip with --no-binary)",
     "SIGKILL": "the system ended it, most often for lack of memory: use a smaller model, --context or --kv-cells",
-    "SIGSEGV": "llama.cpp crashed, as miscompiled builds do: build it again with safer flags (`make engine`)",
+    "SIGSEGV": "llama.cpp crashed, as miscompiled builds do: build it again with safer flags (`make serve` in a checkout)",
 }
 
 

@@ -48,6 +48,20 @@ def test_a_cpu_without_avx2_is_worth_a_warning() -> None:
     assert checks.processor(machine(features=())).verdict is Verdict.WARNING
 
 
+def test_a_build_that_leaves_a_part_of_the_cpu_unused_is_worth_a_warning() -> None:
+    has_amx = machine(features=("avx2", "amx_int8"))
+    assert checks.engine_build(has_amx, {"features": "AVX2 AMX_INT8 OPENMP"}).verdict is Verdict.OK
+    finding = checks.engine_build(has_amx, {"features": "AVX2 OPENMP"})
+    assert finding.verdict is Verdict.WARNING
+    assert finding.advice is not None
+    assert "without AMX_INT8" in finding.advice
+    assert checks.engine_build(machine(), {"features": "AVX2"}).verdict is Verdict.OK
+
+
+def test_a_build_that_says_nothing_of_its_flags_is_not_blamed() -> None:
+    assert checks.engine_build(machine(), {"threads": "2"}) == Finding("engine build", Verdict.OK, "threads 2")
+
+
 def test_weights_and_one_context_must_fit() -> None:
     # 46,080 bytes a token (30 layers x 3 heads x 64 x 2 x 4) times 8192 tokens are 360 MiB beside the weights.
     enough = checks.memory(HEADER, machine(memory=GIB + 361 * 1024**2), context=None, cells=None)
