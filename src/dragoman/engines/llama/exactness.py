@@ -13,6 +13,8 @@ from dragoman.engines.llama.probe import Probe
 _LENGTH = 75
 _SHARED = 41
 _NEIGHBOURS = 7
+_LONG = 300
+"""llama.cpp attends over as many cells as the longest neighbour has, in steps of 256."""
 
 
 def is_exact(probe: Probe) -> bool:
@@ -24,13 +26,14 @@ def is_exact(probe: Probe) -> bool:
     for chunk in (1, 7, 64):
         if not np.array_equal(probe.prefill(0, prompt, chunk=chunk), whole):
             return False
-    for index in range(1, 1 + _NEIGHBOURS):
-        probe.prefill(index, probe.tokens(20 + 9 * index, seed=2 + index))
+    lengths = [24 + 13 * index for index in range(_NEIGHBOURS - 1)] + [_LONG]
+    for index, length in enumerate(lengths, 1):
+        probe.prefill(index, probe.tokens(length, seed=2 + index))
     for step, token in enumerate(following):
-        neighbours = [(index, 20 + 9 * index + step, [token + index]) for index in range(1, 1 + _NEIGHBOURS)]
+        neighbours = [(index, length + step, [token]) for index, length in enumerate(lengths, 1)]
         if not np.array_equal(probe.compute((0, _LENGTH + step, [token]), *neighbours)[0], alone[step]):
             return False
     target = 1 + _NEIGHBOURS
     probe.copy(0, target, _SHARED)
-    mixed = probe.compute((1, 29 + len(following), following[:1]), (target, _SHARED, prompt[_SHARED:]))
+    mixed = probe.compute((1, lengths[0] + len(following), following[:1]), (target, _SHARED, prompt[_SHARED:]))
     return np.array_equal(mixed[1], whole)

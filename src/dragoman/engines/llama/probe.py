@@ -16,7 +16,7 @@ from dragoman.scheduler.plan import Copy, Cut, Run
 from dragoman.scheduler.sequence import Sequence
 
 SEQUENCES = 9
-CELLS = 512
+CELLS = 1024
 """Per sequence."""
 ROWS = 256
 

@@ -1,7 +1,7 @@
 """Chooses the cache layout by trying: some seconds, once per model, build and machine.
 
-A trial does what servers do: read a prompt, share it with other sequences, decode alone and together. A deterministic layout wins
-unless it is more than ``DETERMINISM_WORTH`` slower than the fastest.
+What a busy machine spoiled is not remembered, and decides nothing against determinism. A trial does what servers do: read a prompt, share a long one with other sequences, decode after it alone and together. A deterministic
+layout wins unless it is more than ``DETERMINISM_WORTH`` slower than the fastest.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import llama_cpp.llama_cpp as lib
 import msgspec
 
 from dragoman.core.json import Json
+from dragoman.engines.llama.disturbance import Disturbance
 from dragoman.engines.llama.exactness import is_exact
 from dragoman.engines.llama.layout import CacheType, Layout
 from dragoman.engines.llama.memo import Memo
@@ -26,7 +27,8 @@ Switch: TypeAlias = Literal["auto", "on", "off"]
 
 DETERMINISM_WORTH = 0.10
 
-_PROMPT = 256
+_LONG = 768
+_SHORT = 256
 _CHUNK = 128
 _TOGETHER = 8
 _STEPS = 4
@@ -97,7 +99,11 @@ def tune(
         progress(0)
         layouts = [_made_exact(model, layout, threads=threads) for layout in layouts]
         progress(0.5)
+        disturbance = Disturbance()
         trials = _measure_in_turn(model, layouts, threads=threads)
+        if disturbance.seen() and wishes.deterministic == "auto":
+            exact = [trial for trial in trials if trial.layout.deterministic]
+            return choose(exact or trials, wishes.deterministic)
         memo.save([trial.to_json() for trial in trials])
     return choose(trials, wishes.deterministic)
 
@@ -116,6 +122,8 @@ def _measure_in_turn(model: lib.llama_model_p, layouts: list[Layout], *, threads
     """Rounds that visit every layout, the best of each kind of work kept: a busy neighbour then hits all alike, or none."""
     with ExitStack() as stack:
         probes = [stack.enter_context(Probe(model, layout, threads=threads)) for layout in layouts]
+        for probe in probes:
+            probe.prefill(0, probe.tokens(_LONG, seed=1), chunk=_CHUNK)
         rounds = [[_Work.of(probe) for probe in probes] for _ in range(_ROUNDS)]
     best = [reduce(_Work.best, works) for works in zip(*rounds, strict=True)]
     return [work.trial(layout) for work, layout in zip(best, layouts, strict=True)]
@@ -123,24 +131,23 @@ def _measure_in_turn(model: lib.llama_model_p, layouts: list[Layout], *, threads
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Seconds of each kind of work."""
+    """Seconds of each kind of work: reading ``_SHORT`` tokens, copying ``_LONG`` ones, decoding after ``_LONG`` of them."""
 
     prefill: float
+    copy: float
     alone: float
     together: float
-    copies: float
 
     @classmethod
     def of(cls, probe: Probe) -> _Work:
-        """One prompt, shared by ``_TOGETHER`` sequences, decoded alone and together."""
-        prompt = probe.tokens(_PROMPT, seed=1)
+        """Sequence 0 holds a long prompt already; the others share it."""
         group = range(1, 1 + _TOGETHER)
-        prefill = _seconds(lambda: probe.prefill(0, prompt, chunk=_CHUNK))
-        alone = _seconds(lambda: [probe.compute((0, _PROMPT + step, prompt[:1])) for step in range(_STEPS)])
-        copies = _seconds(lambda: _share(probe, _PROMPT, group))
-        steps = [[(index, _PROMPT + step, prompt[:1]) for index in group] for step in range(1, 1 + _STEPS)]
-        together = _seconds(lambda: [probe.compute(*step) for step in steps])
-        return cls(prefill, alone, together, max(0.0, copies - together / _STEPS))
+        steps = [[(index, _LONG + step, [step]) for index in group] for step in range(1 + _STEPS)]
+        copies = _seconds(lambda: _share(probe, group))
+        together = _seconds(lambda: [probe.compute(*step) for step in steps[1:]])
+        alone = _seconds(lambda: [probe.compute((1, _LONG + 1 + _STEPS + step, [step])) for step in range(_STEPS)])
+        prefill = _seconds(lambda: probe.prefill(1, probe.tokens(_SHORT, seed=2), chunk=_CHUNK))
+        return cls(prefill, max(0.0, copies - together / _STEPS) / _TOGETHER, alone, together)
 
     def best(self, other: _Work) -> _Work:
         """The smaller of each."""
@@ -148,14 +155,14 @@ class _Work:
 
     def trial(self, layout: Layout) -> Trial:
         """What a layout costs by this work."""
-        copy_cost = 1 + round(self.copies / _TOGETHER / self.prefill * _PROMPT)
+        copy_cost = 1 + round(self.copy / self.prefill * _SHORT)
         return Trial(layout, round(self.prefill + self.alone + self.together, 4), copy_cost)
 
 
-def _share(probe: Probe, length: int, targets: range) -> None:
-    for target in targets:
-        probe.copy(0, target, length)
-    probe.compute(*((target, length, [1]) for target in targets))
+def _share(probe: Probe, group: range) -> None:
+    for target in group:
+        probe.copy(0, target, _LONG)
+    probe.compute(*((target, _LONG, [1]) for target in group))
 
 
 def _seconds(work: Callable[[], object]) -> float:
