@@ -59,13 +59,14 @@ Row: TypeAlias = NDArray[np.float32]
 
 @dataclass(slots=True, kw_only=True)
 class _Job:
-    """A request that runs here."""
+    """A request that runs here. ``computed`` counts the prompt tokens that were given to the model for it."""
 
     intake: Intake
     sequence: Sequence
     seed: int
     started: float
     echoed: int = 0
+    computed: int = 0
     first_token: float | None = None
 
 
@@ -116,6 +117,7 @@ class Worker:
         self._jobs: dict[int, _Job] = {}
         self._output = bytearray()
         self._interruptible: frozenset[int] = frozenset()
+        self._pictured = 0
         self._ended = False
 
     def run(self) -> None:
@@ -161,11 +163,20 @@ class Worker:
                 case DetokenizeCommand():
                     self._write(Text(command.id, read_detokenize(command, vocabulary)))
                 case Image():
-                    pass  # Its Submit follows and is refused: this engine announced no vision.
+                    self._pictured = command.id  # its Submit follows, and is refused
                 case BadCommand():
-                    self._write(Error(command.id, command.code))
+                    self._answer_bad(command)
         except Refused as refusal:
             self._write(Error(command.id, refusal.code, refusal.detail))
+
+    def _answer_bad(self, command: BadCommand) -> None:
+        """Refuse it. A request that has the same id ends, as the gateway must take it, unless only the id was wrong."""
+        error = Error(command.id, command.code, command.detail)
+        job = self._jobs.get(command.id)
+        if job is None or command.code == "DUPLICATE_ID":
+            self._write(error)
+        else:
+            self._end(job, error)
 
     def _find(self, id: int) -> _Job:
         if id not in self._jobs:
@@ -173,8 +184,8 @@ class Worker:
         return self._jobs[id]
 
     def _submit(self, command: Submit) -> None:
-        if command.id in self._jobs:
-            raise Refused("DUPLICATE_ID")
+        if command.id == self._pictured:
+            raise Refused("NOT_SUPPORTED", "images")
         if not 0 <= command.slot < self._slots:
             raise Refused("BAD_REQUEST", "invalid cache slot")
         if any(job.intake.slot == command.slot for job in self._jobs.values()):
@@ -203,6 +214,8 @@ class Worker:
             return
         if plan.rows >= INTERRUPT_ROWS:
             self._interruptible = frozenset(run.sequence.id for run in plan.runs)
+        if plan.admitted:
+            self._flush()  # ACCEPT commits the answer's headers, which must not wait for a long chunk
         computed = self._backend.compute(plan.runs)
         self._interruptible = frozenset()
         match computed.status:
@@ -228,6 +241,7 @@ class Worker:
         row = 0
         for run in plan.runs:
             job = self._jobs[run.sequence.id]
+            job.computed += max(0, min(run.end, len(run.sequence.prompt)) - run.start)
             rows = logits[row : row + run.outputs]
             row += run.outputs
             if run.every:
@@ -282,7 +296,7 @@ class Worker:
             rss_gb=_resident_gb(),
             prompt_tokens=len(sequence.prompt),
             length_limited=limited,
-            computed_tokens=sequence.fed,
+            computed_tokens=job.computed,
         )
         self._end(job, done)
 

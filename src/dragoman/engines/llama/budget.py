@@ -51,9 +51,9 @@ def plan_budget(
         return Budget(longest, slots * longest, True)
     if context is None:
         while longest > DEFAULT_CONTEXT_FLOOR and slots * longest > affordable:
-            longest //= 2
+            longest = max(DEFAULT_CONTEXT_FLOOR, longest // 2)
     if slots * longest <= affordable:
         return Budget(longest, slots * longest, True)
-    if affordable < min(longest, DEFAULT_CONTEXT_FLOOR):
+    if affordable < (context or min(longest, DEFAULT_CONTEXT_FLOOR)):
         return None
     return Budget(min(longest, affordable), affordable, False)
