@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import datetime as dt
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -45,6 +47,9 @@ def main(arguments: Sequence[str]) -> int:
     except Failed as failure:
         _tell(str(failure))
         return 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _tell("ended before all was measured; nothing is written")
+        return 130
     sys.stdout.write(f"{block}\n")
     if plan.output is not None:
         document = plan.output.read_text() if plan.output.exists() else "# Benchmarks\n"
@@ -54,6 +59,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _run(plan: Plan, arguments: Sequence[str]) -> report.Report:
+    if (task := asyncio.current_task()) is not None:  # a benchmark that is ended leaves no server behind
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     host = machine.describe()
     unavailable: dict[str, str] = {}
     candidates = _candidates(plan, unavailable)

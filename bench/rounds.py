@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import load, servers
 from bench.client import Refused
+from bench.measures import throughput
 from bench.servers import Server
 from bench.streams import BrokenStream, Stream
 from bench.workloads import Workload
@@ -71,9 +72,17 @@ async def measure(
                 await load.warm_up(running.port)
                 for cell in cells:
                     await _measure_cell(results, server, running.port, cell, round_)
+                    tell(f"  {cell.workload.name}, {cell.clients} clients: {_told(results, server, cell, round_)}")
                 process = Process(running.load_seconds, running.peak_resident_bytes())
                 results.processes.setdefault(server.name, []).append(process)
     return results
+
+
+def _told(results: Results, server: Server, cell: Cell, round_: int) -> str:
+    key = (server.name, cell.workload.name, cell.clients)
+    if key in results.failures:
+        return results.failures[key]
+    return f"{throughput(results.streams[key][round_]):.1f} tokens/s"
 
 
 async def _measure_cell(results: Results, server: Server, port: int, cell: Cell, round_: int) -> None:
