@@ -7,10 +7,8 @@ where a token's cells lie decides the order of its sums. On GPUs flash attention
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from dragoman.core.json import Json
 
 CacheType: TypeAlias = Literal["f16", "f32"]
 
@@ -25,13 +23,9 @@ class Layout:
     unified: bool
     flash_attention: bool
     cache_type: CacheType
-    micro_batch: int = 64
+    micro_batch: int = 128
     minimum_rows: int = 1
     deterministic: bool = False
-
-    def to_json(self) -> dict[str, Json]:
-        """For the tuning file and the model description."""
-        return asdict(self)
 
     def __str__(self) -> str:
         """For people."""

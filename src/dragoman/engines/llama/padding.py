@@ -29,7 +29,13 @@ def pad_split(counts: list[tuple[int, int]], micro_batch: int, minimum: int) -> 
             first += 1
             continue
         last = first
-        while last + 1 < len(left) and left[last + 1] and counts[last + 1][0] == counts[last][0] + 1:
+        # llama.cpp stops to gather when there are more sequences than rows to give them, so one more than those.
+        while (
+            last - first < micro_batch
+            and last + 1 < len(left)
+            and left[last + 1]
+            and counts[last + 1][0] == counts[last][0] + 1
+        ):
             last += 1
         width = last + 1 - first
         taken = min(*left[first : last + 1], max(1, micro_batch // width))

@@ -1,7 +1,7 @@
 """Chooses the cache layout by trying: some seconds, once per model, build and machine.
 
-What a busy machine spoiled is not remembered, and decides nothing against determinism. A trial does what servers do: read a prompt, share a long one with other sequences, decode after it alone and together. A deterministic
-layout wins unless it is more than ``DETERMINISM_WORTH`` slower than the fastest.
+What a busy machine spoiled is not remembered. A trial does what servers do: read a prompt, share a long one with other sequences, decode after it alone and together. A deterministic
+layout wins unless some kind of work is more than ``DETERMINISM_WORTH`` slower than in the fastest.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias
 
 import llama_cpp.llama_cpp as lib
 import msgspec
 
-from dragoman.core.json import Json
 from dragoman.engines.llama.disturbance import Disturbance
 from dragoman.engines.llama.exactness import is_exact
 from dragoman.engines.llama.layout import CacheType, Layout
@@ -27,11 +26,11 @@ Switch: TypeAlias = Literal["auto", "on", "off"]
 
 DETERMINISM_WORTH = 0.10
 
-_LONG = 768
+_LONG = 640
 _SHORT = 256
 _CHUNK = 128
 _TOGETHER = 8
-_STEPS = 4
+_STEPS = 3
 _ROUNDS = 3
 
 
@@ -45,17 +44,42 @@ class Wishes:
     deterministic: Switch = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a layout costs: seconds of the trial, and how many tokens could be computed in the time of one copy."""
+    """What a layout costs, in seconds of each kind of work.
+
+    ``prefill``: reading ``_SHORT`` tokens. ``alone`` and ``together``: decoding after ``_LONG`` of them. ``copy``: sharing those once.
+    """
 
     layout: Layout
-    seconds: float
-    copy_cost: int
+    prefill: float
+    alone: float
+    together: float
+    copy: float
 
-    def to_json(self) -> Json:
-        """For the memo."""
-        return {"layout": self.layout.to_json(), "seconds": self.seconds, "copy_cost": self.copy_cost}
+    @property
+    def seconds(self) -> float:
+        """All that a request waits for."""
+        return self.prefill + self.alone + self.together
+
+    @property
+    def copy_cost(self) -> int:
+        """How many tokens could be read in the time of one copy."""
+        return 1 + round(self.copy / self.prefill * _SHORT)
+
+    def best(self, other: Trial) -> Trial:
+        """The smaller of each, of two trials of one layout."""
+        return Trial(
+            layout=self.layout,
+            prefill=min(self.prefill, other.prefill),
+            alone=min(self.alone, other.alone),
+            together=min(self.together, other.together),
+            copy=min(self.copy, other.copy),
+        )
+
+    def slowdown(self, other: Trial) -> float:
+        """The worst ratio to another trial, over the kinds of work that a request waits for."""
+        return max(self.prefill / other.prefill, self.alone / other.alone, self.together / other.together)
 
 
 def candidates(wishes: Wishes, *, split_fits: bool) -> Iterator[Layout]:
@@ -80,7 +104,7 @@ def choose(trials: list[Trial], deterministic: Switch) -> Trial:
     if deterministic == "off" or not exact:
         return fastest
     best = min(exact, key=lambda trial: trial.seconds)
-    return best if deterministic == "on" or best.seconds <= fastest.seconds * (1 + DETERMINISM_WORTH) else fastest
+    return best if deterministic == "on" or best.slowdown(fastest) <= 1 + DETERMINISM_WORTH else fastest
 
 
 def tune(
@@ -97,25 +121,23 @@ def tune(
     trials = _remembered(memo, layouts)
     if not trials:
         progress(0)
-        layouts = [_made_exact(model, layout, threads=threads) for layout in layouts]
+        variants = [variant for layout in layouts for variant in _variants(model, layout, threads=threads)]
         progress(0.5)
-        disturbance = Disturbance()
-        trials = _measure_in_turn(model, layouts, threads=threads)
-        if disturbance.seen() and wishes.deterministic == "auto":
-            exact = [trial for trial in trials if trial.layout.deterministic]
-            return choose(exact or trials, wishes.deterministic)
-        memo.save([trial.to_json() for trial in trials])
+        disturbance = Disturbance(threads)
+        trials = _measure_in_turn(model, variants, threads=threads)
+        if not disturbance.seen():
+            memo.save(msgspec.to_builtins(trials))
     return choose(trials, wishes.deterministic)
 
 
-def _made_exact(model: lib.llama_model_p, layout: Layout, *, threads: int) -> Layout:
-    """The layout with the padding that makes it deterministic, or as it was if none does."""
-    for minimum in (1, 2):
-        padded = replace(layout, minimum_rows=minimum)
-        with Probe(model, padded, threads=threads) as probe:
-            if is_exact(probe):
-                return replace(padded, deterministic=True)
-    return layout
+def _variants(model: lib.llama_model_p, layout: Layout, *, threads: int) -> list[Layout]:
+    """The layout as it is, and with the padding that makes it deterministic, if it needs one and one does."""
+    with Probe(model, layout, threads=threads) as probe:
+        if is_exact(probe):
+            return [replace(layout, deterministic=True)]
+    padded = replace(layout, minimum_rows=2)
+    with Probe(model, padded, threads=threads) as probe:
+        return [layout, replace(padded, deterministic=True)] if is_exact(probe) else [layout]
 
 
 def _measure_in_turn(model: lib.llama_model_p, layouts: list[Layout], *, threads: int) -> list[Trial]:
@@ -124,39 +146,25 @@ def _measure_in_turn(model: lib.llama_model_p, layouts: list[Layout], *, threads
         probes = [stack.enter_context(Probe(model, layout, threads=threads)) for layout in layouts]
         for probe in probes:
             probe.prefill(0, probe.tokens(_LONG, seed=1), chunk=_CHUNK)
-        rounds = [[_Work.of(probe) for probe in probes] for _ in range(_ROUNDS)]
-    best = [reduce(_Work.best, works) for works in zip(*rounds, strict=True)]
-    return [work.trial(layout) for work, layout in zip(best, layouts, strict=True)]
+        pairs = list(zip(layouts, probes, strict=True))
+        rounds = [[_trial(layout, probe) for layout, probe in pairs] for _ in range(_ROUNDS)]
+    return [reduce(Trial.best, trials) for trials in zip(*rounds, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Seconds of each kind of work: reading ``_SHORT`` tokens, copying ``_LONG`` ones, decoding after ``_LONG`` of them."""
-
-    prefill: float
-    copy: float
-    alone: float
-    together: float
-
-    @classmethod
-    def of(cls, probe: Probe) -> _Work:
-        """Sequence 0 holds a long prompt already; the others share it."""
-        group = range(1, 1 + _TOGETHER)
-        steps = [[(index, _LONG + step, [step]) for index in group] for step in range(1 + _STEPS)]
-        copies = _seconds(lambda: _share(probe, group))
-        together = _seconds(lambda: [probe.compute(*step) for step in steps[1:]])
-        alone = _seconds(lambda: [probe.compute((1, _LONG + 1 + _STEPS + step, [step])) for step in range(_STEPS)])
-        prefill = _seconds(lambda: probe.prefill(1, probe.tokens(_SHORT, seed=2), chunk=_CHUNK))
-        return cls(prefill, max(0.0, copies - together / _STEPS) / _TOGETHER, alone, together)
-
-    def best(self, other: _Work) -> _Work:
-        """The smaller of each."""
-        return _Work(*map(min, astuple(self), astuple(other)))
-
-    def trial(self, layout: Layout) -> Trial:
-        """What a layout costs by this work."""
-        copy_cost = 1 + round(self.copy / self.prefill * _SHORT)
-        return Trial(layout, round(self.prefill + self.alone + self.together, 4), copy_cost)
+def _trial(layout: Layout, probe: Probe) -> Trial:
+    """Sequence 0 holds a long prompt already; the others share it."""
+    group = range(1, 1 + _TOGETHER)
+    steps = [[(index, _LONG + step, [step]) for index in group] for step in range(1 + _STEPS)]
+    copies = _seconds(lambda: _share(probe, group))
+    together = _seconds(lambda: [probe.compute(*step) for step in steps[1:]])
+    alone = _seconds(lambda: [probe.compute((1, _LONG + 1 + _STEPS + step, [step])) for step in range(_STEPS)])
+    return Trial(
+        layout=layout,
+        prefill=_seconds(lambda: probe.prefill(1, probe.tokens(_SHORT, seed=2), chunk=_CHUNK)),
+        alone=alone,
+        together=together,
+        copy=max(0.0, copies - together / _STEPS) / _TOGETHER,
+    )
 
 
 def _share(probe: Probe, group: range) -> None:
@@ -177,5 +185,5 @@ def _remembered(memo: Memo, layouts: list[Layout]) -> list[Trial]:
         trials = msgspec.convert(memo.load() or [], list[Trial])
     except msgspec.ValidationError:
         return []
-    same = [replace(trial.layout, minimum_rows=1, deterministic=False) for trial in trials] == layouts
-    return trials if same else []
+    tried = [replace(trial.layout, minimum_rows=1, deterministic=False) for trial in trials]
+    return trials if list(dict.fromkeys(tried)) == layouts else []
