@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 
 from dragoman.core.json import JsonObject
+from dragoman.core.limits import MAX_SEED, MAX_TOP_LOGPROBS
 from dragoman.core.request import SamplingParams, TextPrompt
 from dragoman.engines.backend import Vocabulary
 from dragoman.protocol.frames import DetokenizeCommand, Submit, TokenizeCommand
+from dragoman.protocol.words import parse_ids
 
 
 class Refused(Exception):
@@ -58,10 +60,12 @@ def read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake
             top_p=command.top_p,
             top_k=_integer(options, "top_k", minimum=0),
             min_p=_fraction(options, "min_p"),
-            seed=None if options.get("seed") is None else _integer(options, "seed"),
+            seed=None
+            if options.get("seed") is None
+            else _integer(options, "seed", minimum=-MAX_SEED - 1, maximum=MAX_SEED),
         ),
         ignore_eos=_boolean(options, "ignore_eos"),
-        logprobs=command.logprobs,
+        logprobs=_logprobs(command, options),
         echo=_boolean(options, "echo") if command.extension is not None else bool(command.logprobs),
         isolation=str(options.get("isolation", "")),
         extended=command.extension is not None,
@@ -78,18 +82,26 @@ def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple
     if any(not 0 <= token < vocabulary.size for token in command.ids):
         raise Refused("BAD_REQUEST", "invalid token id")
     return tuple(
-        b"" if vocabulary.is_control(token) and not command.special else vocabulary.piece(token) for token in command.ids
+        b"" if vocabulary.is_control(token) and not command.special else vocabulary.piece(token)
+        for token in command.ids
     )
 
 
 def _ids(payload: bytes, size: int) -> tuple[int, ...]:
     try:
-        ids = tuple(map(int, payload.split()))
+        ids = parse_ids(payload)
     except ValueError:
         raise Refused("BAD_REQUEST", "invalid token id") from None
-    if any(not 0 <= token < size for token in ids):
+    if any(token >= size for token in ids):
         raise Refused("BAD_REQUEST", "invalid token id")
     return ids
+
+
+def _logprobs(command: Submit, options: JsonObject) -> int | None:
+    """Alternatives per token. In the older form 0 is off; in an extension it asks for the chosen token alone."""
+    if options.get("logprobs") is None:
+        return command.logprobs or None
+    return _integer(options, "logprobs", minimum=0, maximum=MAX_TOP_LOGPROBS)
 
 
 def _text(payload: bytes, options: JsonObject) -> TextPrompt:
@@ -124,9 +136,9 @@ def _characters(payload: bytes, spans: object) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _integer(options: JsonObject, name: str, *, minimum: int | None = None) -> int:
+def _integer(options: JsonObject, name: str, *, minimum: int, maximum: float = math.inf) -> int:
     value = options.get(name, 0)
-    if not isinstance(value, int) or isinstance(value, bool) or (minimum is not None and value < minimum):
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise Refused("BAD_REQUEST", name)
     return value
 

@@ -6,6 +6,7 @@ whole vocabulary, before any of these. A row that asks for nothing pays for noth
 
 from __future__ import annotations
 
+import math
 from hashlib import blake2b
 
 import numpy as np
@@ -14,19 +15,27 @@ from numpy.typing import NDArray
 from dragoman.core.request import SamplingParams
 from dragoman.protocol.frames import Numeric
 
+COLDEST = 1e-6
+"""A temperature up to this is greedy. float32 logits of usual size lie no closer, and dividing by far less overflows."""
+
 
 def draw(row: NDArray[np.float32], params: SamplingParams, uniform: float) -> int:
-    """The next token. ``row`` has shape (vocabulary,); ``uniform`` in [0, 1) decides among what the parameters leave."""
-    if params.temperature <= 0 or params.top_k == 1:
-        return int(row.argmax())
+    """The next token. ``row`` has shape (vocabulary,); ``uniform`` in [0, 1) decides among what the parameters leave.
+
+    A row whose largest logit is NaN or infinite has no distribution: that logit's id is returned, so that the caller sees it.
+    """
+    best = int(row.argmax())
+    peak = row[best]
+    if params.temperature <= COLDEST or params.top_k == 1 or not np.isfinite(peak):
+        return best
     ids: NDArray[np.intp] | None = None
     if params.min_p > 0:
-        ids = np.flatnonzero(row >= row.max() + np.log(np.float32(params.min_p)))
+        ids = np.flatnonzero(row >= peak + math.log(params.min_p))
     kept = row if ids is None else row[ids]
     if 0 < params.top_k < len(kept):
         chosen = _largest(kept, params.top_k)
         ids, kept = (chosen if ids is None else ids[chosen]), kept[chosen]
-    weights = np.exp((kept - kept.max()) / np.float32(params.temperature), dtype=np.float64)
+    weights = np.exp((kept - peak) / np.float32(params.temperature), dtype=np.float64)
     if params.top_p < 1:
         chosen = _nucleus(weights, params.top_p)
         ids, weights = (chosen if ids is None else ids[chosen]), weights[chosen]
@@ -37,7 +46,9 @@ def draw(row: NDArray[np.float32], params: SamplingParams, uniform: float) -> in
 
 def uniform(seed: int, position: int) -> float:
     """A number in [0, 1) that depends on the seed and the token's position alone, so on nothing else in the batch."""
-    digest = blake2b(position.to_bytes(8, "little"), key=seed.to_bytes(16, "little", signed=True), digest_size=8).digest()
+    digest = blake2b(
+        position.to_bytes(8, "little"), key=seed.to_bytes(16, "little", signed=True), digest_size=8
+    ).digest()
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 

@@ -9,7 +9,8 @@ The theory in four rules:
     it continues there; otherwise the prefix is copied to the least recently used idle one.
 3.  If a running prompt is about to compute a longer prefix, the new sequence waits for it instead of computing it again.
 4.  Cells are credited for a bounded budget before it is admitted. If they run out all the same, idle sequences are dropped, oldest
-    first, and then the youngest running one is preempted: it keeps its tokens, and computes them again later.
+    first, and then the youngest running one is preempted: it keeps its tokens, and computes them again later. Nobody starts before
+    one that runs has ended: else what was preempted would come back at once, and neither would ever get on.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Scheduler:
         self._running: dict[int, Sequence] = {}
         self._last_used = [0] * options.sequences
         self._tick = 0
+        self._emptied: list[Cut] = []
+        self._pressed = False
 
     @property
     def busy(self) -> bool:
@@ -72,11 +75,15 @@ class Scheduler:
             if sequence in self._waiting:
                 self._waiting.remove(sequence)
             return
+        self._pressed = False
+        if not keep:
+            self._emptied.append(Cut(sequence.seq_id, 0))
         self._release(sequence, sequence.computed if keep else 0)
 
     def schedule(self) -> StepPlan:
         """Decide the next step."""
-        draft = PlanDraft()
+        draft = PlanDraft(edits=[*self._emptied])
+        self._emptied.clear()
         self._admit(draft)
         decoding = [sequence for sequence in self._running.values() if not sequence.prefilling]
         for sequence in decoding:
@@ -119,6 +126,7 @@ class Scheduler:
         seq_id = youngest.seq_id
         assert seq_id is not None
         self._release(youngest, 0)
+        self._pressed = True
         youngest.computed = 0
         self._waiting.appendleft(youngest)
         return StepPlan((Cut(seq_id, 0),))
@@ -126,20 +134,26 @@ class Scheduler:
     # --- admission ---------------------------------------------------------------------------------------------------
 
     def _admit(self, draft: PlanDraft) -> None:
+        if self._pressed:
+            return
         for sequence in tuple(self._waiting):
-            if len(self._running) >= self._options.sequences or not self._affordable(sequence):
+            if len(self._running) >= self._options.sequences:
                 return
             placement = self._place(sequence)
             if placement is None:
                 continue
+            shared = placement.length if placement.source in self._running else 0
+            if not self._affordable(sequence, shared):
+                return
+            sequence.shared = shared
             self._waiting.remove(sequence)
             self._start(sequence, placement, draft)
 
-    def _affordable(self, sequence: Sequence) -> bool:
+    def _affordable(self, sequence: Sequence, shared: int) -> bool:
         cells = self._options.cells
         if cells is None or not self._running:
             return True
-        return sum(map(_credit, self._running.values())) + _credit(sequence) <= cells
+        return sum(map(_credit, self._running.values())) + _credit(sequence) - shared <= cells
 
     def _start(self, sequence: Sequence, placement: _Placement, draft: PlanDraft) -> None:
         if placement.source is None or placement.source == placement.target:
@@ -167,15 +181,14 @@ class Scheduler:
         idle = self._idle()
         if best is None or not have:
             return _Placement(self._victim(idle), None, 0)
+        others = [seq_id for seq_id in idle if seq_id != best.seq_id]
         if best.seq_id in idle:
             lost = len(self._cache.held(best.seq_id)) - have
-            others = [seq_id for seq_id in idle if seq_id != best.seq_id]
-            if lost <= self._options.copy_cost or not others or have <= self._options.copy_cost:
+            if lost <= self._options.copy_cost or not others:
                 return _Placement(best.seq_id, best.seq_id, have)
-            return _Placement(self._victim(others), best.seq_id, have)
         if have <= self._options.copy_cost:
             return _Placement(self._victim(idle), None, 0)
-        return _Placement(self._victim(idle), best.seq_id, have)
+        return _Placement(self._victim(others), best.seq_id, have)
 
     def _usable(self, match: Match) -> Match:
         """The part of a match that is computed, and that the model can be cut back to."""
@@ -204,6 +217,7 @@ class Scheduler:
         self._last_used[seq_id] = self._tick
         self._cache.insert(seq_id, sequence.tokens(0, keep), sequence.namespace)
         sequence.seq_id = None
+        sequence.shared = 0
 
 
 def _run(sequence: Sequence, count: int) -> Run:
@@ -221,5 +235,4 @@ def _run(sequence: Sequence, count: int) -> Run:
 
 def _credit(sequence: Sequence) -> int:
     """Cells that a sequence may need of its own: open-ended budgets are admitted on their prompt alone."""
-    shared = sequence.cached if sequence.seq_id is not None else 0
-    return len(sequence.prompt) + (sequence.limit if sequence.bounded else len(sequence.generated)) - shared
+    return len(sequence.prompt) + (sequence.limit if sequence.bounded else len(sequence.generated)) - sequence.shared

@@ -10,7 +10,8 @@ class Sequence:
     """A prompt that is being continued.
 
     ``limit`` is the number of tokens that it may generate; ``seq_id`` is the cache sequence that it runs in, None while it
-    waits; ``computed`` counts its leading tokens whose keys and values are in it.
+    waits; ``computed`` counts its leading tokens whose keys and values are in it. ``cached`` of them were found when it was
+    first admitted; ``shared`` of them are cells of a sequence that ran already when it was last admitted.
     """
 
     id: int
@@ -23,6 +24,7 @@ class Sequence:
     seq_id: int | None = None
     computed: int = 0
     cached: int = 0
+    shared: int = 0
     fed: int = 0
     accepted: bool = False
 
