@@ -130,6 +130,10 @@ def test_top_p_counts_the_token_that_crosses_the_mass(top_p) -> None:
     assert set(shares(logits, SamplingParams(top_p=top_p - 1e-6))) == wanted
 
 
+def test_top_p_is_content_with_a_mass_that_is_reached_exactly() -> None:
+    assert set(shares(row(0, 0, 0, 0), SamplingParams(top_p=0.5))) == {0, 1}
+
+
 def test_top_p_of_nearly_one_drops_nobody_but_the_tail() -> None:
     logits = row(*[0.0] * 1000, -30.0)
     assert set(shares(logits, SamplingParams(top_p=1 - 1e-9), points=5000)) == set(range(1000))

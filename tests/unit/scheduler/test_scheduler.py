@@ -347,6 +347,16 @@ def test_open_ended_sequences_start_on_their_prompt_and_the_youngest_is_preempte
     assert [sequence.cached for sequence in sequences] == [0, 0, 0]
 
 
+def test_what_was_reported_as_cached_stays_when_a_preempted_sequence_finds_more() -> None:
+    house = loop(cells=64, sequences=3, copy_cost=0)
+    first = house.add((*question(1, 20), 1), limit=20, bounded=False)
+    second = house.add((*question(1, 20), 2), limit=25, bounded=False)
+    third = house.add(question(3, 15), limit=20, bounded=False)
+    house.run()
+    assert house.preempted
+    assert [first.cached, second.cached, third.cached] == [0, 20, 0]
+
+
 def test_idle_sequences_are_dropped_oldest_first_before_anybody_is_preempted() -> None:
     house = loop(cells=100, sequences=4)
     for number in range(3):
