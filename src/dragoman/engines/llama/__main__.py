@@ -79,7 +79,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--kv-cells", type=int)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--prefill-chunk", type=int, default=256)
+    parser.add_argument("--prefill-chunk", type=int)
     parser.add_argument("--layout", choices=["auto", "split", "unified"], default="auto")
     parser.add_argument("--flash-attention", choices=["auto", "on", "off"], default="auto")
     parser.add_argument("--kv-type", choices=["auto", "f16", "f32"], default="auto")
@@ -99,7 +99,7 @@ def _options(parsed: argparse.Namespace) -> LlamaOptions:
         slots=parsed.slots,
         cells=parsed.kv_cells or None,
         threads=parsed.threads or None,
-        prefill_chunk=parsed.prefill_chunk,
+        prefill_chunk=parsed.prefill_chunk or None,
         wishes=Wishes(
             layout=parsed.layout,
             flash_attention=parsed.flash_attention,

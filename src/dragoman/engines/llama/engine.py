@@ -36,6 +36,12 @@ FEATURES = frozenset(
     }
 )
 
+DECODE_GAP = 0.25
+"""Seconds for which a long prompt may keep others from their next token: about what a reader takes for a word."""
+
+SMALLEST_CHUNK, LARGEST_CHUNK = 64, 2048
+"""Below, prefill loses its matrix kernels; above, nothing is gained any more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlamaOptions:
@@ -47,7 +53,7 @@ class LlamaOptions:
     slots: int = 16
     cells: int | None = None
     threads: int | None = None
-    prefill_chunk: int = 256
+    prefill_chunk: int | None = None
     wishes: Wishes = field(default_factory=Wishes)
     cache_dir: Path | None = None
     verbose: bool = False
@@ -64,7 +70,8 @@ class LlamaEngine:
         self.budget = self._plan_budget()
         self.trial = self._tune(lambda part: progress(part, "measuring cache layouts"))
         layout = self.trial.layout
-        rows = options.prefill_chunk + options.slots * layout.minimum_rows
+        self.prefill_chunk = options.prefill_chunk or self._affordable_chunk()
+        rows = self.prefill_chunk + options.slots * layout.minimum_rows
         self._cache = LlamaCache(
             self.model.handle,
             layout,
@@ -106,8 +113,8 @@ class LlamaEngine:
         return Scheduler(
             SchedulerOptions(
                 sequences=self._options.slots,
-                prefill_chunk=self._options.prefill_chunk,
-                decode_chunk=max(1, self._options.prefill_chunk // 2),
+                prefill_chunk=self.prefill_chunk,
+                decode_chunk=self.prefill_chunk,
                 cells=self.budget.cells if layout.unified else None,
                 copy_cost=self.trial.copy_cost,
                 cuttable=self._cache.can_cut(),
@@ -137,6 +144,7 @@ class LlamaEngine:
                 "threads": str(self.threads),
                 "cells": str(self.budget.cells),
                 "minimum_rows": str(layout.minimum_rows),
+                "prefill_chunk": str(self.prefill_chunk),
             },
         )
 
@@ -160,6 +168,11 @@ class LlamaEngine:
                 "give a smaller --context or fewer --slots",
             )
         return budget
+
+    def _affordable_chunk(self) -> int:
+        """As many prompt tokens as can be read while others wait ``DECODE_GAP`` for their next token."""
+        affordable = round(DECODE_GAP * self.trial.prefill_tokens_per_second)
+        return min(max(affordable, SMALLEST_CHUNK), LARGEST_CHUNK)
 
     def _tune(self, progress: Callable[[float], None]) -> Trial:
         options = self._options

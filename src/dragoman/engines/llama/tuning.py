@@ -63,9 +63,14 @@ class Trial:
         return self.prefill + self.alone + self.together
 
     @property
+    def prefill_tokens_per_second(self) -> float:
+        """How fast a prompt is read."""
+        return _SHORT / self.prefill
+
+    @property
     def copy_cost(self) -> int:
         """How many tokens could be read in the time of one copy."""
-        return 1 + round(self.copy / self.prefill * _SHORT)
+        return 1 + round(self.copy * self.prefill_tokens_per_second)
 
     def best(self, other: Trial) -> Trial:
         """The smaller of each, of two trials of one layout."""
