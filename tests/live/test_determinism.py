@@ -1,0 +1,73 @@
+"""An answer does not depend on what else the engine does: tokens and six decimals of log-probabilities, everywhere equal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.core.request import SamplingParams, TokenPrompt
+from dragoman.engines.base import EngineRequest
+from support.live import LiveEngine, answer, arbitrary, arbitrary_prompt, greedy, together
+
+pytestmark = [pytest.mark.live, pytest.mark.asyncio(loop_scope="session"), pytest.mark.seeds("S31", "S136")]
+
+TEXT = tuple(json.loads((Path(__file__).parents[1] / "fixtures" / "smollm2_float32.json").read_text())["ids"])
+
+GREEDY = SamplingParams(temperature=0.0, seed=0)
+SEEDED = SamplingParams(temperature=1.0, seed=4711)
+
+
+def target(sampling: SamplingParams, isolation: str) -> EngineRequest:
+    """Ask for the same; a key of its own makes it cold."""
+    return greedy(TokenPrompt(ids=TEXT), 12, logprobs=5, sampling=sampling, isolation=isolation, ignore_eos=True)
+
+
+@pytest.fixture(params=[GREEDY, SEEDED], ids=["greedy", "seeded"])
+def sampling(request: pytest.FixtureRequest) -> SamplingParams:
+    return request.param
+
+
+async def test_the_engine_says_that_it_is_deterministic(engine: LiveEngine):
+    assert "deterministic" in engine.client.info.features
+    assert engine.client.info.fingerprint.endswith("_d")
+
+
+async def test_an_answer_is_the_same_beside_seven_others(engine: LiveEngine, sampling: SamplingParams):
+    key = f"beside {sampling.seed}"
+    alone = await answer(engine, target(sampling, f"alone {sampling.seed}"))
+    others = [greedy(arbitrary_prompt(300 + n, 20 + 20 * n), 16, isolation=key, ignore_eos=True) for n in range(7)]
+    said = await together(engine, [*others[:4], target(sampling, key), *others[4:]])
+    assert said[4].accept.cached_tokens == 0
+    assert said[4].numbers == alone.numbers
+    assert len(alone.numbers) == 12
+
+
+async def test_an_answer_is_the_same_after_a_prefix_hit(engine: LiveEngine, sampling: SamplingParams):
+    key = f"hit {sampling.seed}"
+    cold = await answer(engine, target(sampling, f"cold {sampling.seed}"))
+    cut = greedy(TokenPrompt(ids=TEXT[:120] + arbitrary(310, 50)), 1, isolation=key)
+    await answer(engine, cut)
+    warm = await answer(engine, target(sampling, key))
+    hot = await answer(engine, target(sampling, key))
+    assert (cold.accept.cached_tokens, warm.accept.cached_tokens) == (0, 120)
+    assert hot.accept.cached_tokens == len(TEXT) - 1
+    assert cold.numbers == warm.numbers == hot.numbers
+
+
+async def test_an_answer_is_the_same_in_one_chunk_and_in_many(
+    engine: LiveEngine, small_chunks: LiveEngine, sampling: SamplingParams
+):
+    key = f"chunks {sampling.seed}"
+    whole = await answer(engine, target(sampling, key))
+    many = await answer(small_chunks, target(sampling, key))
+    assert (len(whole.progress), len(many.progress)) == (0, 11)
+    assert whole.numbers == many.numbers
+
+
+async def test_every_prompt_position_is_the_same_in_one_chunk_and_in_many(engine: LiveEngine, small_chunks: LiveEngine):
+    score = greedy(TokenPrompt(ids=TEXT), 0, logprobs=5, echo=True)
+    whole, many = await answer(engine, score), await answer(small_chunks, score)
+    assert whole.numbers == many.numbers
+    assert len(whole.numbers) == len(TEXT) - 1
