@@ -24,7 +24,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """``limit``: tokens that may be generated. ``bounded``: the client asked for no more than fits in the context."""
+    """``limit``: tokens that may be generated. ``bounded``: the client asked for less than the context has left."""
 
     slot: int
     prompt: tuple[int, ...]

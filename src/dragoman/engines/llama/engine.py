@@ -76,7 +76,7 @@ class LlamaEngine:
             self.model.handle,
             layout,
             sequences=options.slots,
-            cells=self.budget.cells if layout.unified else self.budget.context,
+            cells=self.budget.cells if layout.unified else self.budget.context + layout.minimum_rows - 1,
             rows=rows,
             threads=self.threads,
         )
@@ -167,6 +167,8 @@ class LlamaEngine:
                 f"the cache does not fit: a token needs {cell_bytes:,} bytes, and {available or 0:,} bytes are free; "
                 "give a smaller --context or fewer --slots",
             )
+        if wishes.layout == "split" and not budget.split_fits:
+            raise LoadError("nomem", f"a split cache of {options.slots} times {budget.context} tokens does not fit")
         return budget
 
     def _affordable_chunk(self) -> int:
