@@ -71,3 +71,13 @@ async def test_every_prompt_position_is_the_same_in_one_chunk_and_in_many(engine
     whole, many = await answer(engine, score), await answer(small_chunks, score)
     assert whole.numbers == many.numbers
     assert len(whole.numbers) == len(TEXT) - 1
+
+
+async def test_a_turn_that_goes_on_from_an_answer_is_the_same_as_one_that_was_never_seen(engine: LiveEngine):
+    """The answer's tokens were computed one by one; those of a prompt are not, and only equal bits are reused."""
+    first = await answer(engine, greedy(TokenPrompt(ids=TEXT[:60]), 12, isolation="turns", ignore_eos=True))
+    history = (*TEXT[:60], *first.ids, *arbitrary(320, 20))
+    warm = await answer(engine, greedy(TokenPrompt(ids=history), 8, logprobs=5, isolation="turns", ignore_eos=True))
+    cold = await answer(engine, greedy(TokenPrompt(ids=history), 8, logprobs=5, isolation="turn", ignore_eos=True))
+    assert (warm.accept.cached_tokens, cold.accept.cached_tokens) == (60, 0)
+    assert warm.numbers == cold.numbers

@@ -44,6 +44,11 @@ class Run:
         return self.start + len(self.tokens)
 
     @property
+    def decodes(self) -> bool:
+        """Whether it holds generated tokens only."""
+        return self.start >= len(self.sequence.prompt)
+
+    @property
     def outputs(self) -> int:
         """How many rows of logits this run asks for."""
         return len(self.tokens) if self.every else int(self.last)

@@ -1,6 +1,6 @@
 """Continuous batching with prefix sharing, decided on plain data: no model, no clock, no I/O.
 
-A step is ``schedule`` (decide), then the backend's work, then ``advance`` (what was computed) and ``append`` (what was drawn).
+A step is ``schedule`` (decide), then the backend's work, then ``advance`` or ``abandon`` (what became of it).
 The theory in four rules:
 
 1.  Every running sequence whose prompt is done decodes one token in each step; the rest of the step's token budget goes to
@@ -16,6 +16,7 @@ The theory in four rules:
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dragoman.scheduler.plan import Copy, Cut, PlanDraft, Run, StepPlan
@@ -29,15 +30,16 @@ class SchedulerOptions:
 
     ``cells`` is the number of tokens that all cache sequences together may hold if they share one pool, else None.
     ``copy_cost`` says how many tokens could be computed in the time that one copy takes. ``cuttable`` is false for models whose state
-    cannot be cut back to a shorter prefix (recurrent ones).
+    cannot be cut back to a shorter prefix (recurrent ones). ``keep_answers`` is false where a generated token leaves other bits in the
+    cache than the same token read as part of a prompt, and that matters.
     """
 
     sequences: int = 16
     prefill_chunk: int = 256
-    decode_chunk: int = 128
     cells: int | None = None
     copy_cost: int = 32
     cuttable: bool = True
+    keep_answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +78,19 @@ class Scheduler:
                 self._waiting.remove(sequence)
             return
         self._pressed = False
-        if not keep:
-            self._emptied.append(Cut(sequence.seq_id, 0))
-        self._release(sequence, sequence.computed if keep else 0)
+        reusable = sequence.computed if self._options.keep_answers else min(sequence.computed, len(sequence.prompt))
+        kept = reusable if keep else 0
+        if kept < sequence.computed:
+            self._emptied.append(Cut(sequence.seq_id, kept))
+        self._release(sequence, kept)
 
     def schedule(self) -> StepPlan:
         """Decide the next step."""
         draft = PlanDraft(edits=[*self._emptied])
         self._emptied.clear()
         self._admit(draft)
-        decoding = [sequence for sequence in self._running.values() if not sequence.prefilling]
-        for sequence in decoding:
-            draft.runs.append(_run(sequence, 1))
-        budget = self._options.decode_chunk if decoding else self._options.prefill_chunk
+        draft.runs.extend(_run(sequence, 1) for sequence in self._running.values() if not sequence.prefilling)
+        budget = self._options.prefill_chunk
         for sequence in self._running.values():
             if budget > 0 and sequence.prefilling:
                 count = min(budget, sequence.pending)
@@ -96,21 +98,23 @@ class Scheduler:
                 draft.runs.append(_run(sequence, count))
         return draft.finish()
 
-    def advance(self, plan: StepPlan) -> None:
-        """The plan's tokens are computed."""
-        for run in plan.runs:
+    def advance(self, runs: Iterable[Run]) -> None:
+        """These runs of the plan are computed."""
+        for run in runs:
             run.sequence.computed = run.end
             run.sequence.fed += len(run.tokens)
 
-    def abandon(self, plan: StepPlan) -> StepPlan:
-        """The plan's tokens were not computed, or in part: return the edits that undo the part."""
-        if not self._options.cuttable:
-            for run in plan.runs:
+    def abandon(self, runs: Iterable[Run]) -> list[Cut]:
+        """These runs of the plan were not computed, or in part: return the edits that undo the part."""
+        cuts = []
+        for run in runs:
+            if not self._options.cuttable:
                 run.sequence.computed = 0
-        return StepPlan(tuple(Cut(run.seq_id, run.sequence.computed) for run in plan.runs))
+            cuts.append(Cut(run.seq_id, run.sequence.computed))
+        return cuts
 
-    def relieve(self) -> StepPlan | None:
-        """Cells have run out: return the edits that free some, or None if nothing can be given up."""
+    def relieve(self) -> Cut | None:
+        """Cells have run out: return the edit that frees some, or None if nothing can be given up."""
         idle = [
             seq_id
             for seq_id in range(self._options.sequences)
@@ -119,7 +123,7 @@ class Scheduler:
         if idle:
             oldest = min(idle, key=lambda seq_id: self._last_used[seq_id])
             self._cache.remove(oldest)
-            return StepPlan((Cut(oldest, 0),))
+            return Cut(oldest, 0)
         if len(self._running) < 2:
             return None
         youngest = next(reversed(self._running.values()))
@@ -129,7 +133,7 @@ class Scheduler:
         self._pressed = True
         youngest.computed = 0
         self._waiting.appendleft(youngest)
-        return StepPlan((Cut(seq_id, 0),))
+        return Cut(seq_id, 0)
 
     # --- admission ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dragoman.engines.backend import Computed
 from dragoman.engines.base import EngineInfo
 from dragoman.engines.llama.budget import Budget, plan_budget
 from dragoman.engines.llama.cache import LlamaCache
+from dragoman.engines.llama.grouping import split_groups
 from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
@@ -39,8 +40,8 @@ FEATURES = frozenset(
 DECODE_GAP = 0.25
 """Seconds for which a long prompt may keep others from their next token: about what a reader takes for a word."""
 
-SMALLEST_CHUNK, LARGEST_CHUNK = 64, 2048
-"""Below, prefill loses its matrix kernels; above, nothing is gained any more."""
+LARGEST_CHUNK = 2048
+"""Prompt tokens of a step; more gain nothing any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +96,12 @@ class LlamaEngine:
         """Cut and copy cache sequences."""
         self._cache.edit(edits)
 
+    def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
+        """A split cache gains nothing from mixing decode rows and prompts of unlike lengths."""
+        return split_groups(runs) if not self.trial.layout.unified else [runs] if runs else []
+
     def compute(self, runs: tuple[Run, ...]) -> Computed:
-        """Compute one step."""
+        """Compute one group."""
         return self._cache.compute(runs)
 
     def interrupt(self) -> None:
@@ -114,10 +119,10 @@ class LlamaEngine:
             SchedulerOptions(
                 sequences=self._options.slots,
                 prefill_chunk=self.prefill_chunk,
-                decode_chunk=self.prefill_chunk,
                 cells=self.budget.cells if layout.unified else None,
                 copy_cost=self.trial.copy_cost,
                 cuttable=self._cache.can_cut(),
+                keep_answers=not layout.splits_steps,
             ),
             PrefixCache(),
         )
@@ -172,9 +177,10 @@ class LlamaEngine:
         return budget
 
     def _affordable_chunk(self) -> int:
-        """As many prompt tokens as can be read while others wait ``DECODE_GAP`` for their next token."""
-        affordable = round(DECODE_GAP * self.trial.prefill_tokens_per_second)
-        return min(max(affordable, SMALLEST_CHUNK), LARGEST_CHUNK)
+        """As many whole micro-batches as can be read while others wait ``DECODE_GAP`` for their next token."""
+        whole = self.trial.layout.micro_batch
+        affordable = round(DECODE_GAP * self.trial.prefill_tokens_per_second / whole)
+        return min(max(1, affordable) * whole, LARGEST_CHUNK)
 
     def _tune(self, progress: Callable[[float], None]) -> Trial:
         options = self._options

@@ -1,8 +1,9 @@
 """How the cache is laid out and computed: what the engine may choose per model and machine, as one value.
 
-Measured on CPUs without flash attention: in a split cache, logits are bit-equal however a prompt is chunked and whatever shares the step,
-if no micro-batch has a single row (llama.cpp computes one row with other kernels than two). A unified cache shares cells freely, but
-where a token's cells lie decides the order of its sums. On GPUs flash attention wins.
+Measured on CPUs without flash attention, in a split cache: attention computes one row of a sequence with other kernels than two, and
+otherwise nothing changes a bit. So logits are equal however a prompt is chunked and whatever shares the step, if prompts have at least
+two rows of each sequence in every micro-batch, and generated tokens always one: the two kinds are computed one after the other. A unified
+cache shares cells freely, but where a token's cells lie decides the order of its sums. On GPUs flash attention wins.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ CacheType: TypeAlias = Literal["f16", "f32"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """``unified``: one pool of cells for all sequences. ``minimum_rows``: smaller micro-batches are padded to as many.
+    """``unified``: one pool of cells for all sequences. ``deterministic``: see below. ``minimum_rows``: how small a piece may be.
 
+    A prompt's part of a micro-batch is padded to ``minimum_rows``; where a cache is unified, the whole micro-batch.
     ``deterministic`` says that a self-test found logits bit-equal alone, beside others, in chunks and after a prefix hit.
     """
 
@@ -26,6 +28,11 @@ class Layout:
     micro_batch: int = 128
     minimum_rows: int = 1
     deterministic: bool = False
+
+    @property
+    def splits_steps(self) -> bool:
+        """Whether generated tokens and prompts are computed one after the other."""
+        return not self.unified and self.minimum_rows > 1
 
     def __str__(self) -> str:
         """For people."""

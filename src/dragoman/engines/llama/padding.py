@@ -1,4 +1,4 @@
-"""How many rows each run of a step must be padded with, so that no micro-batch is too small.
+"""How many rows each run of a step must be padded with, so that nothing is computed in too small a piece.
 
 llama.cpp cuts a batch into micro-batches by its own rules, and picks its kernels by their size. The two functions follow the rules for
 its two cache layouts. ``counts`` are (sequence, tokens) pairs in sequence order; the results are rows to add after each run.
@@ -17,10 +17,8 @@ def pad_unified(counts: list[tuple[int, int]], micro_batch: int, minimum: int) -
 def pad_split(counts: list[tuple[int, int]], micro_batch: int, minimum: int) -> list[int]:
     """A split cache takes equally many rows of each of some neighbouring sequences, as many as the shortest still has.
 
-    Only a minimum of up to 2 can be met: a lone sequence with one token left is given another; two sequences have two rows.
+    Attention looks at each sequence by itself, so each must have ``minimum`` rows in every micro-batch that it is in.
     """
-    if minimum > 2:
-        raise ValueError(minimum)
     padding = [0] * len(counts)
     left = [count for _, count in counts]
     first = 0
@@ -37,10 +35,12 @@ def pad_split(counts: list[tuple[int, int]], micro_batch: int, minimum: int) -> 
             and counts[last + 1][0] == counts[last][0] + 1
         ):
             last += 1
-        width = last + 1 - first
-        taken = min(*left[first : last + 1], max(1, micro_batch // width))
-        if width * taken < minimum:
-            padding[last] += minimum - width * taken
-        for index in range(first, last + 1):
+        group = range(first, last + 1)
+        for index in group:
+            more = max(0, minimum - left[index])
+            padding[index] += more
+            left[index] += more
+        taken = min([max(1, micro_batch // len(group)), *(left[index] for index in group)])
+        for index in group:
             left[index] -= taken
     return padding

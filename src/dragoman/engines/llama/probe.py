@@ -42,11 +42,13 @@ class Probe:
         return tuple(map(int, np.random.default_rng(seed).integers(0, self._vocabulary, count)))
 
     def compute(self, *parts: tuple[int, int, Tokens[int]]) -> NDArray[np.float32]:
-        """One step of (sequence, start, tokens) parts, in sequence order; returns a row of logits for each part's last token."""
-        runs = tuple(
-            Run(Sequence(id=seq_id, prompt=tuple(tokens), limit=1), seq_id, start, tuple(tokens), last=True)
-            for seq_id, start, tokens in parts
-        )
+        """One step of (sequence, start, tokens) parts, in sequence order; returns a row of logits for each part's last token.
+
+        A single token after the first is a generated one; ``prefill`` computes single tokens of a prompt.
+        """
+        return self._compute(tuple(_run(part, prompt=part[1] if len(part[2]) == 1 else None) for part in parts))
+
+    def _compute(self, runs: tuple[Run, ...]) -> NDArray[np.float32]:
         computed = self._cache.compute(runs)
         if computed.status != "done":
             raise RuntimeError(f"a self-test step ended {computed.status}")
@@ -57,7 +59,7 @@ class Probe:
         self.cut(seq_id, start)
         row = np.empty(0, np.float32)
         for at in range(0, len(tokens), chunk):
-            row = self.compute((seq_id, start + at, tokens[at : at + chunk]))[0]
+            row = self._compute((_run((seq_id, start + at, tokens[at : at + chunk])),))[0]
         return row
 
     def cut(self, seq_id: int, length: int = 0) -> None:
@@ -67,3 +69,9 @@ class Probe:
     def copy(self, source: int, target: int, length: int) -> None:
         """Make ``target`` hold the first tokens of ``source``."""
         self._cache.edit([Copy(source, target, length)])
+
+
+def _run(part: tuple[int, int, Tokens[int]], *, prompt: int | None = None) -> Run:
+    seq_id, start, tokens = part
+    length = start + len(tokens) if prompt is None else prompt
+    return Run(Sequence(id=seq_id, prompt=(0,) * length, limit=1), seq_id, start, tuple(tokens), last=True)
