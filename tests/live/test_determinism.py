@@ -31,7 +31,7 @@ def sampling(request: pytest.FixtureRequest) -> SamplingParams:
 
 async def test_the_engine_says_that_it_is_deterministic(engine: LiveEngine):
     assert "deterministic" in engine.client.info.features
-    assert engine.client.info.fingerprint.endswith("_d")
+    assert engine.client.info.fingerprint.endswith("_deterministic_invariant")
 
 
 async def test_an_answer_is_the_same_beside_seven_others(engine: LiveEngine, sampling: SamplingParams):

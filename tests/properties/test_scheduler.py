@@ -32,7 +32,6 @@ class SchedulerMachine(RuleBasedStateMachine):
             SchedulerOptions(
                 sequences=sequences,
                 prefill_chunk=chunk,
-                decode_chunk=max(1, chunk // 2),
                 cells=cells,
                 copy_cost=copy_cost,
                 cuttable=cuttable,

@@ -100,6 +100,9 @@ class HashBackend:
                 case Copy(source, target, length):
                     self._held[target] = self._held[source][:length]
 
+    def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
+        return [runs] if runs else []
+
     def compute(self, runs: tuple[Run, ...]) -> Computed:
         self.entered.put(runs)
         none = np.empty((0, SIZE), np.float32)

@@ -134,15 +134,15 @@ class Loop:
         relief = self.scheduler.relieve()
         assert relief is not None, "nothing can be given up, although every sequence fits alone"
         self.preempted |= {sequence for sequence in running if sequence.seq_id is None}
-        self.cache.edit(relief.edits)
+        self.cache.edit((relief,))
 
     def _abandon(self, plan: StepPlan) -> None:
-        undo = self.scheduler.abandon(plan)
+        undo = self.scheduler.abandon(plan.runs)
         self.restarted |= {run.sequence for run in plan.runs if run.sequence.computed < run.start}
-        self.cache.edit(undo.edits)
+        self.cache.edit(undo)
 
     def _advance(self, plan: StepPlan) -> None:
-        self.scheduler.advance(plan)
+        self.scheduler.advance(plan.runs)
         for run in plan.runs:
             sequence = run.sequence
             self.computed.update((sequence, position) for position in range(run.start, run.end))
@@ -163,8 +163,7 @@ class Loop:
         assert len(in_plan) == len(set(in_plan)), "a sequence has two runs"
         assert decoding <= set(in_plan), "a sequence that decodes was left out"
         assert [run.seq_id for run in plan.runs] == sorted(run.seq_id for run in plan.runs)
-        chunk = self.options.decode_chunk if decoding else self.options.prefill_chunk
-        assert plan.rows <= chunk + len(decoding)
+        assert plan.rows <= self.options.prefill_chunk + len(decoding)
         assert plan.idle == (not self.live), "somebody waits, and nothing is computed"
 
     def check(self) -> None:

@@ -55,9 +55,7 @@ class WorkerDesk:
     """Sends commands, reads frames. The gateway's session checks the order of every frame; a fault fails the test."""
 
     def __init__(self, backend: Backend, *, sequences: int = SLOTS, prefill_chunk: int = 64, cells: int | None = None):
-        options = SchedulerOptions(
-            sequences=sequences, prefill_chunk=prefill_chunk, decode_chunk=prefill_chunk // 2, cells=cells, copy_cost=1
-        )
+        options = SchedulerOptions(sequences=sequences, prefill_chunk=prefill_chunk, cells=cells, copy_cost=1)
         source, self._commands = os.pipe()
         self._frames, sink = os.pipe()
         session = EngineSession()

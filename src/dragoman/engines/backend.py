@@ -18,9 +18,9 @@ Logits: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What became of a step.
+    """What became of a group of runs.
 
-    ``done``: ``logits`` has the rows that the runs asked for, in order, valid until the next step. ``interrupted``: nothing may
+    ``done``: ``logits`` has the rows that the runs asked for, in order, valid until the next call. ``interrupted``: nothing may
     be relied on. ``full``: nothing was computed, for lack of cells.
     """
 
@@ -70,8 +70,12 @@ class Backend(Protocol):
         """Cut and copy cache sequences, in order."""
         ...
 
+    def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
+        """Share a step's runs out to the calls of ``compute`` that do them fastest, those first that others wait for."""
+        ...
+
     def compute(self, runs: tuple[Run, ...]) -> Computed:
-        """Compute the runs' tokens in one step. Raises ``RuntimeError`` if the model fails for good."""
+        """Compute one group's tokens. Raises ``RuntimeError`` if the model fails for good."""
         ...
 
     def interrupt(self) -> None:

@@ -30,7 +30,7 @@ class EngineInfo:
     """What an engine said of itself and its model once it had loaded.
 
     ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``tokenize``,
-    ``special``, ``images``, ``cancel-in-prefill``, ``deterministic``); absent means that it must not be asked for.
+    ``special``, ``images``, ``cancel-in-prefill``, ``invariant``, ``deterministic``); absent means that it must not be asked for.
     """
 
     model: str

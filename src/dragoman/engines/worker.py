@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import randbits
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ from dragoman.protocol.frames import (
     TokenizeCommand,
     Tokens,
 )
-from dragoman.scheduler.plan import Run, StepPlan
+from dragoman.scheduler.plan import Run
 from dragoman.scheduler.scheduler import Scheduler
 from dragoman.scheduler.sequence import Sequence
 
@@ -210,36 +210,42 @@ class Worker:
         self._backend.edit(plan.edits)
         for sequence in plan.admitted:
             self._accept(sequence)
-        if plan.idle:
+        groups = self._backend.groups(plan.runs)
+        while groups:
+            self._flush()  # neither an ACCEPT, which commits headers, nor a token waits for the next group
+            status = self._compute(groups[0])
+            if status == "done":
+                groups.pop(0)
+                continue
+            if status == "interrupted":
+                self._backend.edit(self._scheduler.abandon(run for group in groups for run in group))
             return
-        if plan.rows >= INTERRUPT_ROWS:
-            self._interruptible = frozenset(run.sequence.id for run in plan.runs)
-        if plan.admitted:
-            self._flush()  # ACCEPT commits the answer's headers, which must not wait for a long chunk
-        computed = self._backend.compute(plan.runs)
+
+    def _compute(self, runs: tuple[Run, ...]) -> Literal["done", "interrupted", "full"]:
+        if sum(len(run.tokens) for run in runs) >= INTERRUPT_ROWS:
+            self._interruptible = frozenset(run.sequence.id for run in runs)
+        computed = self._backend.compute(runs)
         self._interruptible = frozenset()
-        match computed.status:
-            case "done":
-                self._scheduler.advance(plan)
-                self._emit(plan, computed.logits)
-            case "interrupted":
-                self._backend.edit(self._scheduler.abandon(plan).edits)
-            case "full":
-                relief = self._scheduler.relieve()
-                if relief is None:
-                    run = plan.runs[0]
-                    self._end(self._jobs[run.sequence.id], Error(run.sequence.id, "NOMEM", "the cache is full"))
-                else:
-                    self._backend.edit(relief.edits)
+        if computed.status == "done":
+            self._scheduler.advance(runs)
+            self._emit(runs, computed.logits)
+        elif computed.status == "full":
+            relief = self._scheduler.relieve()
+            if relief is not None:
+                self._backend.edit((relief,))
+            else:
+                sequence = runs[0].sequence
+                self._end(self._jobs[sequence.id], Error(sequence.id, "NOMEM", "the cache is full"))
+        return computed.status
 
     def _accept(self, sequence: Sequence) -> None:
         if not sequence.accepted:
             sequence.accepted = True
             self._write(Accept(sequence.id, len(sequence.prompt), sequence.cached))
 
-    def _emit(self, plan: StepPlan, logits: Row) -> None:
+    def _emit(self, runs: tuple[Run, ...], logits: Row) -> None:
         row = 0
-        for run in plan.runs:
+        for run in runs:
             job = self._jobs[run.sequence.id]
             job.computed += max(0, min(run.end, len(run.sequence.prompt)) - run.start)
             rows = logits[row : row + run.outputs]

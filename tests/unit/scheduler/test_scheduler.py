@@ -34,8 +34,8 @@ def test_a_prompt_is_read_in_chunks_and_then_answered_a_token_a_step() -> None:
     assert sequence.fed == 12  # the last token is drawn, and nobody needs its successor
 
 
-def test_a_long_prompt_stalls_an_answer_by_no_more_than_the_smaller_chunk() -> None:
-    house = loop(prefill_chunk=64, decode_chunk=16)
+def test_a_long_prompt_stalls_an_answer_by_no_more_than_a_chunk() -> None:
+    house = loop(prefill_chunk=16)
     talker = house.add(range(5), limit=50)
     house.step()
     house.add(range(1000, 1400))
@@ -368,7 +368,7 @@ def test_idle_sequences_are_dropped_oldest_first_before_anybody_is_preempted() -
 
 
 def test_a_preempted_sequence_comes_back_only_after_another_has_ended() -> None:
-    house = loop(sequences=2, prefill_chunk=8, decode_chunk=8, cells=24, copy_cost=0)
+    house = loop(sequences=2, prefill_chunk=8, cells=24, copy_cost=0)
     first = house.add(question(1, 8), limit=16, bounded=False)
     second = house.add(question(2, 8), limit=12, bounded=False)
     while not house.preempted:
@@ -383,7 +383,7 @@ def test_a_preempted_sequence_comes_back_only_after_another_has_ended() -> None:
 
 def test_two_sequences_whose_cells_were_underrated_do_not_take_turns_for_ever() -> None:
     """The first holds cells of its own that it did not compute, since it went on in place."""
-    house = loop(sequences=2, prefill_chunk=8, decode_chunk=8, cells=24, copy_cost=0)
+    house = loop(sequences=2, prefill_chunk=8, cells=24, copy_cost=0)
     house.run(house.add([1] * 12))
     house.add([1] * 12 + [2] * 4, limit=6)
     house.step()
@@ -394,7 +394,7 @@ def test_two_sequences_whose_cells_were_underrated_do_not_take_turns_for_ever() 
 
 
 def test_cells_that_were_shared_with_one_that_has_ended_do_not_bring_two_to_take_turns_for_ever() -> None:
-    house = loop(sequences=3, prefill_chunk=16, decode_chunk=10, cells=26, copy_cost=0)
+    house = loop(sequences=3, prefill_chunk=12, cells=26, copy_cost=0)
     lender = house.add([1] * 12, limit=2)
     house.step()
     borrower = house.add([1] * 12 + [2] * 4, limit=8)

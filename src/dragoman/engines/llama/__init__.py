@@ -7,4 +7,4 @@ after that, costs little when nobody disturbs. libgomp reads this once, when it 
 
 import os
 
-os.putenv("GOMP_SPINCOUNT", "10000")  # noqa: TID251  (writes, and only for libgomp in this process)
+os.putenv("GOMP_SPINCOUNT", "300000")  # noqa: TID251  (writes, and only for libgomp in this process)

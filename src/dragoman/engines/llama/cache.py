@@ -124,31 +124,7 @@ class LlamaCache:
         return cut
 
     def compute(self, runs: tuple[Run, ...]) -> Computed:
-        """Compute the runs' tokens. Raises ``RuntimeError`` when the model fails for good."""
-        parts = self._parts(runs)
-        if len(parts) == 1:
-            return self._decode(runs)
-        rows: dict[int, Logits] = {}
-        for part in parts:
-            computed = self._decode(part)
-            if computed.status != "done":
-                self.edit(Cut(run.seq_id, run.start) for run in runs)  # so that "full" leaves nothing computed
-                return computed
-            at = 0
-            for run in part:
-                rows[run.seq_id] = computed.logits[at : at + run.outputs].copy()
-                at += run.outputs
-        return Computed("done", np.concatenate([rows[run.seq_id] for run in runs]))
-
-    def _parts(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
-        """What goes into one ``llama_decode``: all of it, or generated tokens first and then prompts (see ``layout``)."""
-        if not self.layout.splits_steps:
-            return [runs]
-        decoding = tuple(run for run in runs if run.decodes)
-        prefilling = tuple(run for run in runs if not run.decodes)
-        return [part for part in (decoding, prefilling) if part]
-
-    def _decode(self, runs: tuple[Run, ...]) -> Computed:
+        """Compute a group's tokens in one ``llama_decode``. Raises ``RuntimeError`` when the model fails for good."""
         padding = self._padding(runs)
         rows = 0
         for run, padded in zip(runs, padding, strict=True):
@@ -170,8 +146,7 @@ class LlamaCache:
         counts = [(run.seq_id, len(run.tokens)) for run in runs]
         if self.layout.unified:
             return pad_unified(counts, self.layout.micro_batch, self.layout.minimum_rows)
-        minimum = 1 if runs[0].decodes else self.layout.minimum_rows
-        return pad_split(counts, self.layout.micro_batch, minimum)
+        return pad_split(counts, self.layout.micro_batch, 1 if runs[0].decodes else self.layout.minimum_rows)
 
     def _cut(self, seq_id: int, length: int) -> None:
         if not lib.llama_memory_seq_rm(self._memory, seq_id, length or -1, -1):

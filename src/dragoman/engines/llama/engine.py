@@ -10,7 +10,6 @@ from dragoman.engines.backend import Computed
 from dragoman.engines.base import EngineInfo
 from dragoman.engines.llama.budget import Budget, plan_budget
 from dragoman.engines.llama.cache import LlamaCache
-from dragoman.engines.llama.grouping import split_groups
 from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
@@ -97,8 +96,8 @@ class LlamaEngine:
         self._cache.edit(edits)
 
     def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
-        """A split cache gains nothing from mixing decode rows and prompts of unlike lengths."""
-        return split_groups(runs) if not self.trial.layout.unified else [runs] if runs else []
+        """Share a step's runs out as the layout computes them best."""
+        return self.trial.layout.groups(runs)
 
     def compute(self, runs: tuple[Run, ...]) -> Computed:
         """Compute one group."""
@@ -112,6 +111,17 @@ class LlamaEngine:
         """Forget an interrupt."""
         self._cache.resume()
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether answers are computed again when they come back in a prompt: the last thing that could change another answer."""
+        return self.trial.layout.deterministic and self._options.wishes.deterministic == "on"
+
+    @property
+    def _guarantees(self) -> frozenset[str]:
+        """``invariant``: neighbours, chunks and cached prompts change no bit. ``deterministic``: cached answers do not either."""
+        invariant = {"invariant"} if self.trial.layout.deterministic else set()
+        return frozenset(invariant | ({"deterministic"} if self.deterministic else set()))
+
     def scheduler(self) -> Scheduler:
         """A scheduler that knows this cache."""
         layout = self.trial.layout
@@ -122,7 +132,7 @@ class LlamaEngine:
                 cells=self.budget.cells if layout.unified else None,
                 copy_cost=self.trial.copy_cost,
                 cuttable=self._cache.can_cut(),
-                keep_answers=not layout.splits_steps,
+                keep_answers=not self.deterministic,
             ),
             PrefixCache(),
         )
@@ -141,8 +151,8 @@ class LlamaEngine:
             special_tokens=self.vocabulary.specials,
             bos_token=self.vocabulary.bos,
             eos_token=self.vocabulary.eos,
-            features=FEATURES | ({"deterministic"} if layout.deterministic else set()),
-            fingerprint=f"fp_{self.model.fingerprint}_{'d' if layout.deterministic else 'n'}",
+            features=FEATURES | self._guarantees,
+            fingerprint="_".join(["fp", self.model.fingerprint, *sorted(self._guarantees)]),
             build={
                 **build,
                 "layout": str(layout),

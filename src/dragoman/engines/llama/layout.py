@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from dragoman.scheduler.plan import Run
+
 CacheType: TypeAlias = Literal["f16", "f32"]
 
 
@@ -29,10 +31,16 @@ class Layout:
     minimum_rows: int = 1
     deterministic: bool = False
 
-    @property
-    def splits_steps(self) -> bool:
-        """Whether generated tokens and prompts are computed one after the other."""
-        return not self.unified and self.minimum_rows > 1
+    def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
+        """What to compute together, in order: generated tokens, since others wait for them, and then prompts.
+
+        A split cache gains nothing from mixing them: llama.cpp takes equally many rows of each sequence into a micro-batch.
+        """
+        if self.unified:
+            return [runs] if runs else []
+        decoding = tuple(run for run in runs if run.decodes)
+        prompts = tuple(run for run in runs if not run.decodes)
+        return [group for group in (decoding, prompts) if group]
 
     def __str__(self) -> str:
         """For people."""

@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 import llama_cpp.llama_cpp as lib
 
+from dragoman.engines.llama.build_record import substitutions
+
 LoadKind: TypeAlias = Literal["nomem", "io", "format", "unsupported"]
 
 GGML_LOG_LEVEL_WARN = 3
@@ -56,12 +58,16 @@ class Log:
 
 
 def build_info() -> dict[str, str]:
-    """What the library was built for: the features of the CPU backend that llama.cpp lists as present."""
+    """What was built: features of the CPU backend that llama.cpp lists as present, version, and substitutions, if there are any.
+
+    What is measured with one build is not valid for another, so this is part of the key to it.
+    """
     text = (lib.llama_print_system_info() or b"").decode()
     features = [
         word.split("=")[0].strip() for word in text.replace(":", "|").split("|") if word.strip().endswith("= 1")
     ]
-    return {"features": " ".join(features), "llama_cpp_python": _version()}
+    build = {"features": " ".join(features), "llama_cpp_python": _version()}
+    return {**build, "substitutions": " ".join(names)} if (names := substitutions()) else build
 
 
 def _version() -> str:

@@ -49,10 +49,13 @@ class Probe:
         return self._compute(tuple(_run(part, prompt=part[1] if len(part[2]) == 1 else None) for part in parts))
 
     def _compute(self, runs: tuple[Run, ...]) -> NDArray[np.float32]:
-        computed = self._cache.compute(runs)
-        if computed.status != "done":
-            raise RuntimeError(f"a self-test step ended {computed.status}")
-        return computed.logits.copy()
+        rows: dict[int, NDArray[np.float32]] = {}
+        for group in self._cache.layout.groups(runs):
+            computed = self._cache.compute(group)
+            if computed.status != "done":
+                raise RuntimeError(f"a self-test step ended {computed.status}")
+            rows.update(zip((run.seq_id for run in group), computed.logits.copy(), strict=True))
+        return np.stack([rows[run.seq_id] for run in runs])
 
     def prefill(self, seq_id: int, tokens: Tokens[int], *, chunk: int = ROWS, start: int = 0) -> NDArray[np.float32]:
         """Compute tokens from position ``start``, in chunks; returns the last row of logits."""
