@@ -349,7 +349,7 @@ def test_an_interrupt_does_not_change_the_answers_of_the_others_in_the_step():
         desk.send(submit(1, "hello", 60, slot=0, ignore_eos=True))
         frames = [desk.next()]
         desk.send(submit(2, LONG, 5, slot=1))
-        while Progress(2, 32, 200) not in frames:
+        while Progress(2, 64, 200) not in frames:
             backend.permit()
             frames.append(desk.next())
         desk.send(Cancel(2))  # one permit is left at most: only an interrupt gets to the end of the prompt
