@@ -100,7 +100,7 @@ def _conversation(place: Place) -> Script:
 
 def _contexts(place: Place) -> Script:
     """Decode, not prefill, is most of the time: eight streams that each attend to a context of their own."""
-    yield completion(words(1000, "contexts", place.round, place.clients, place.client), 128)
+    yield completion(words(1000, "contexts", place.round, place.clients, place.client), 512)
 
 
 WORKLOADS: Final = {
@@ -126,7 +126,7 @@ WORKLOADS: Final = {
         ),
         Workload(
             name="contexts",
-            title="distinct 1,000-token contexts, 128 tokens out",
+            title="distinct 1,000-token contexts, 512 tokens out",
             script=_contexts,
             clients=(8,),
         ),

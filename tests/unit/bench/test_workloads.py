@@ -76,7 +76,7 @@ def test_a_conversation_has_five_turns_that_each_contain_the_last_answer():
         assert later[-1]["role"] == "user"
 
 
-@pytest.mark.parametrize("name, tokens", [("distinct", 32), ("shared", 32), ("conversation", 32), ("contexts", 128)])
+@pytest.mark.parametrize("name, tokens", [("distinct", 32), ("shared", 32), ("conversation", 32), ("contexts", 512)])
 def test_every_answer_has_the_same_length_on_every_server(name, tokens):
     for script in requests(name, rounds=1, clients=2):
         for request in script:

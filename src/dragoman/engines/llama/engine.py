@@ -14,11 +14,12 @@ from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
 from dragoman.engines.llama.model import LlamaModel
-from dragoman.engines.llama.tuning import Trial, Wishes, tune
+from dragoman.engines.llama.tuning import VERSION, Trial, Wishes, tune
 from dragoman.engines.llama.vocabulary import LlamaVocabulary
 from dragoman.scheduler.plan import Copy, Cut, Run
 from dragoman.scheduler.prefix_cache import PrefixCache
 from dragoman.scheduler.scheduler import Scheduler, SchedulerOptions
+from dragoman.scheduler.sequence import Sequence
 
 FEATURES = frozenset(
     {
@@ -42,6 +43,9 @@ DECODE_GAP = 0.25
 LARGEST_CHUNK = 2048
 """Prompt tokens of a step; more gain nothing any more."""
 
+PROOF_ROWS = 64
+"""Prompt tokens that every load computes: enough for the matrix kernels, which single rows never reach."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlamaOptions:
@@ -55,6 +59,7 @@ class LlamaOptions:
     threads: int | None = None
     prefill_chunk: int | None = None
     wishes: Wishes = field(default_factory=Wishes)
+    safe_kernels: bool = False
     cache_dir: Path | None = None
     verbose: bool = False
 
@@ -65,7 +70,12 @@ class LlamaEngine:
     def __init__(self, options: LlamaOptions, progress: Callable[[float, str], None]) -> None:
         self._options = options
         self._log = Log(verbose=options.verbose)
-        self.model = LlamaModel(options.path, self._log, lambda part: progress(part, "loading the model"))
+        self.model = LlamaModel(
+            options.path,
+            self._log,
+            lambda part: progress(part, "loading the model"),
+            safe_kernels=options.safe_kernels,
+        )
         self.threads = options.threads or physical_cores()
         self.budget = self._plan_budget()
         self.trial = self._tune(lambda part: progress(part, "measuring cache layouts"))
@@ -80,6 +90,7 @@ class LlamaEngine:
             rows=rows,
             threads=self.threads,
         )
+        self._prove()
 
     @property
     def context(self) -> int:
@@ -160,6 +171,7 @@ class LlamaEngine:
                 "cells": str(self.budget.cells),
                 "minimum_rows": str(layout.minimum_rows),
                 "prefill_chunk": str(self.prefill_chunk),
+                "kernels": "safe" if self._options.safe_kernels else "all",
             },
         )
 
@@ -186,6 +198,13 @@ class LlamaEngine:
             raise LoadError("nomem", f"a split cache of {options.slots} times {budget.context} tokens does not fit")
         return budget
 
+    def _prove(self) -> None:
+        """Read a short prompt, also when nothing has to be measured: a bad build dies here, and not of a user's first request."""
+        count = min(PROOF_ROWS, self.prefill_chunk, self.context)
+        proof = Sequence(id=0, prompt=tuple(index % self.vocabulary.size for index in range(count)), limit=0)
+        self._cache.compute((Run(proof, 0, 0, proof.prompt, last=True),))
+        self._cache.edit([Cut(0, 0)])
+
     def _affordable_chunk(self) -> int:
         """As many whole micro-batches as can be read while others wait ``DECODE_GAP`` for their next token."""
         whole = self.trial.layout.micro_batch
@@ -195,9 +214,9 @@ class LlamaEngine:
     def _tune(self, progress: Callable[[float], None]) -> Trial:
         options = self._options
         path = options.cache_dir / "tuning.json" if options.cache_dir else None
-        memo = Memo(
-            path, self.model.fingerprint, str(build_info()), cpu_model(), str(self.threads), str(self.budget.split_fits)
-        )
+        kernels = ("safe kernels",) if options.safe_kernels else ()
+        facts = (str(build_info()), cpu_model(), str(self.threads), str(self.budget.split_fits), *kernels)
+        memo = Memo(path, VERSION, self.model.fingerprint, *facts)
         try:
             return tune(
                 self.model.handle,

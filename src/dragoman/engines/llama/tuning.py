@@ -26,6 +26,10 @@ Switch: TypeAlias = Literal["auto", "on", "off"]
 
 DETERMINISM_WORTH = 0.10
 
+VERSION = "2"
+"""Of the trial: what another version measured is measured again."""
+
+
 _LONG = 640
 _SHORT = 256
 _CHUNK = 128
