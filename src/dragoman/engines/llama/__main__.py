@@ -84,6 +84,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--flash-attention", choices=["auto", "on", "off"], default="auto")
     parser.add_argument("--kv-type", choices=["auto", "f16", "f32"], default="auto")
     parser.add_argument("--deterministic", choices=["auto", "on", "off"], default="auto")
+    parser.add_argument("--safe-kernels", action="store_true")
     parser.add_argument("--cache-dir", type=Path)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--self-test", action="store_true")
@@ -106,6 +107,7 @@ def _options(parsed: argparse.Namespace) -> LlamaOptions:
             cache_type=parsed.kv_type,
             deterministic=parsed.deterministic,
         ),
+        safe_kernels=parsed.safe_kernels,
         cache_dir=parsed.cache_dir,
         verbose=parsed.verbose,
     )

@@ -31,9 +31,13 @@ def check_file(path: Path) -> None:
 
 
 class LlamaModel:
-    """Weights and vocabulary. ``progress`` is called with the loaded part, 0 to 1. Raises ``LoadError``."""
+    """Weights and vocabulary. ``progress`` is called with the loaded part, 0 to 1. Raises ``LoadError``.
 
-    def __init__(self, path: Path, log: Log, progress: Callable[[float], None]) -> None:
+    ``safe_kernels`` leaves the weights as the file has them. Otherwise llama.cpp repacks them for kernels that are special to the
+    CPU: those are fast, but on CPUs with AMX some compilers break them (GCC 12 drops the stores that fill the tile configuration).
+    """
+
+    def __init__(self, path: Path, log: Log, progress: Callable[[float], None], *, safe_kernels: bool) -> None:
         check_file(path)
         self.path = path
 
@@ -42,6 +46,7 @@ class LlamaModel:
             return True
 
         params = lib.llama_model_default_params()
+        params.use_extra_bufts = not safe_kernels
         params.progress_callback = lib.llama_progress_callback(report)
         handle = lib.llama_model_load_from_file(os.fsencode(path), params)
         if handle is None:
