@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dragoman.cli.parameters import LOCAL, with_settings
 from dragoman.cli.remote import RemoteFailed, ask
-from dragoman.cli.terminal import failing, loading, logged
+from dragoman.cli.terminal import failing, loading, logged, warn
 from dragoman.compose import api_keys, open_backend
 from dragoman.core.errors import ServiceError
 from dragoman.core.events import TextDelta
@@ -103,8 +103,10 @@ def _talker(settings: Settings, url: str | None) -> Iterator[Talk]:
         yield lambda *question: _ask(url, keys[0] if keys else None, settings.model_name, *question)
         return
     with asyncio.Runner() as runner:
-        with loading(Console(stderr=True)) as progress:
+        errors = Console(stderr=True, soft_wrap=True, highlight=False)
+        with loading(errors) as progress:
             backend = runner.run(open_backend(settings, on_progress=progress))
+        warn(errors, backend.findings)
         try:
             yield lambda *question: runner.run(_generate(backend.service, *question))
         finally:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dragoman.cli.parameters import with_settings
-from dragoman.compose import StartFailed, engine_argv, find_model
-from dragoman.diagnosis import checks
+from dragoman.compose import SAFE_KERNELS, StartFailed, engine_argv, find_model
+from dragoman.diagnosis import checks, kernels
 from dragoman.diagnosis.checks import Finding, Verdict
 from dragoman.diagnosis.machine import read_machine
 from dragoman.settings import Settings
@@ -64,7 +64,13 @@ def _examine(settings: Settings) -> Iterator[Finding]:
     if Verdict.PROBLEM in {library.verdict, room.verdict}:
         yield Finding("self-test", Verdict.SKIPPED, "not run before the problems above are put right")
         return
-    tested, report = checks.self_test((*engine_argv(settings), "--self-test"))
+    argv = (*engine_argv(settings), "--self-test")
+    tested, report = checks.self_test(argv)
+    if report.get("signal") == "SIGILL":
+        again, of_safe = checks.self_test((*argv, SAFE_KERNELS))
+        if again.verdict is Verdict.OK:  # as `serve` falls back
+            yield kernels.crashed_kernels(machine)
+            tested, report = again, of_safe
     yield tested
     build = report.get("build")
     if isinstance(build, dict):

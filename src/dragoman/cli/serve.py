@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dragoman.cli.parameters import with_settings
-from dragoman.cli.terminal import failing, loading, logged
+from dragoman.cli.terminal import failing, loading, logged, warn
 from dragoman.compose import Backend, address_failed, api_keys, bind, build, open_backend
 from dragoman.settings import Settings
 
@@ -60,7 +60,8 @@ async def _serve(settings: Settings, listener: socket, console: Console) -> None
 
 
 def _announce(console: Console, settings: Settings, backend: Backend, url: str) -> None:
-    """The last words of a start: the address, the model, and a line to copy."""
+    """The last words of a start: what could be better, the address, the model, and a line to copy."""
+    warn(console, backend.findings)
     card, slots = backend.service.card(), backend.engine.info.slots
     console.print(Text.assemble("Listening on ", (url, "bold green"), f" (OpenAI base URL: {url}/v1)"))
     console.print(

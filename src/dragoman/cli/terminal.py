@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from dragoman.cli.remote import RemoteFailed
 from dragoman.compose.failure import StartFailed
 from dragoman.core.errors import EngineFailed, ServiceError
+from dragoman.diagnosis.checks import Finding
 from dragoman.settings import Settings
 
 
@@ -26,6 +27,14 @@ def fail(message: str, *, hint: str | None = None, code: int = 1) -> NoReturn:
     if hint is not None:
         console.print(Text.assemble(("  → ", "bold"), hint))
     raise typer.Exit(code)
+
+
+def warn(console: Console, findings: Iterable[Finding]) -> None:
+    """Say what works, but not as well as it could, and what to do about it."""
+    for finding in findings:
+        console.print(Text.assemble(("warning: ", "bold yellow"), finding.detail))
+        if finding.advice is not None:
+            console.print(Text.assemble(("  → ", "bold"), finding.advice))
 
 
 @contextmanager

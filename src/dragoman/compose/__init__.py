@@ -5,9 +5,11 @@ from dragoman.compose.backend import Backend, open_backend
 from dragoman.compose.engine_command import engine_argv
 from dragoman.compose.failure import StartFailed
 from dragoman.compose.keys import api_keys
+from dragoman.compose.llama_links import SAFE_KERNELS
 from dragoman.compose.models import find_model, served_name
 
 __all__ = [
+    "SAFE_KERNELS",
     "Backend",
     "StartFailed",
     "address_failed",

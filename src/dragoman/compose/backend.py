@@ -10,8 +10,13 @@ from typing import Final
 
 from dragoman.compose.engine_command import engine_argv
 from dragoman.compose.failure import StartFailed
+from dragoman.compose.llama_links import LlamaLinks, build_marker
 from dragoman.compose.models import served_name
+from dragoman.core.errors import EngineFailed
 from dragoman.core.results import ModelCard
+from dragoman.diagnosis.checks import Finding
+from dragoman.diagnosis.kernels import crashed_kernels
+from dragoman.diagnosis.machine import read_machine
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.registry import dialect_for
 from dragoman.engines.base import EngineInfo
@@ -33,11 +38,12 @@ ALIASES: Final = ("default",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """``close`` must be awaited at the end; the engine runs until then."""
+    """``close`` must be awaited at the end; the engine runs until then. ``findings`` is what the operator should know."""
 
     engine: EngineClient
     service: Service
     metrics: Metrics
+    findings: tuple[Finding, ...] = ()
 
     async def close(self) -> None:
         """Take no more requests, let those that run end, stop the engine."""
@@ -54,15 +60,9 @@ async def open_backend(
     Raises ``StartFailed`` for what the operator can put right, ``EngineFailed`` when the engine cannot load.
     """
     metrics = Metrics(max_queue=settings.max_queue, surfaces=(ChatCompletions.name, Completions.name))
-    engine = EngineClient(
-        links or _spawning(engine_argv(settings)),
-        defaults=_undescribed(settings),
-        patience=Patience(drain=settings.drain_timeout),
-        on_progress=on_progress,
-        on_restart=metrics.engine_restarted,
-    )
+    links = links or _links(settings)
+    engine = await _load(settings, links, on_progress=on_progress, on_restart=metrics.engine_restarted)
     try:
-        await engine.start()
         service = Service(
             engine=engine,
             dialect=_dialect(settings, engine.info),
@@ -76,7 +76,44 @@ async def open_backend(
     except BaseException:
         await engine.aclose()
         raise
-    return Backend(engine=engine, service=service, metrics=metrics)
+    slowed = isinstance(links, LlamaLinks) and links.safe
+    findings = (crashed_kernels(read_machine()),) if slowed else ()
+    return Backend(engine=engine, service=service, metrics=metrics, findings=findings)
+
+
+async def _load(
+    settings: Settings,
+    links: LinkFactory,
+    *,
+    on_progress: Callable[[float, str], None] | None,
+    on_restart: Callable[[], None],
+) -> EngineClient:
+    """An engine with its model. Where llama.cpp's fast kernels crash, it is loaded once more without them."""
+    while True:
+        engine = EngineClient(
+            links,
+            defaults=_undescribed(settings),
+            patience=Patience(drain=settings.drain_timeout),
+            on_progress=on_progress,
+            on_restart=on_restart,
+        )
+        try:
+            await engine.start()
+        except BaseException as error:
+            await engine.aclose()
+            if not (isinstance(error, EngineFailed) and isinstance(links, LlamaLinks) and links.fall_back()):
+                raise
+            if on_progress is not None:
+                on_progress(0.0, "loading again with safe kernels")
+        else:
+            return engine
+
+
+def _links(settings: Settings) -> LinkFactory:
+    argv = engine_argv(settings)
+    if settings.engine_command is None and settings.engine == "llama":
+        return LlamaLinks(argv, marker=build_marker(settings.cache_dir))
+    return _spawning(argv)
 
 
 def _spawning(argv: tuple[str, ...]) -> LinkFactory:

@@ -136,7 +136,10 @@ def address(host: str, port: int) -> Finding:
 
 
 def self_test(argv: Sequence[str], *, timeout: float = SELF_TEST_SECONDS) -> tuple[Finding, dict[str, Any]]:
-    """Whether the engine loads the model and decodes. Runs ``argv`` as a child, whose last line of output is a JSON object."""
+    """Whether the engine loads the model and decodes. Runs ``argv`` as a child, whose last line of output is a JSON object.
+
+    That is returned, too, with the name of the ``signal`` that killed the child, if one did.
+    """
     subject = "self-test"
     try:
         child = subprocess.run(  # noqa: S603  # our own engine, with the operator's model
@@ -154,7 +157,8 @@ def self_test(argv: Sequence[str], *, timeout: float = SELF_TEST_SECONDS) -> tup
     if child.returncode < 0:
         name = _signal(-child.returncode)
         advice = _CRASH_ADVICE.get(name, "run `dragoman serve --log-level debug` and report what it says")
-        return Finding(subject, Verdict.PROBLEM, f"the engine was killed by {name}: {said}", advice), report
+        finding = Finding(subject, Verdict.PROBLEM, f"the engine was killed by {name}: {said}", advice)
+        return finding, {**report, "signal": name}
     advice = "the line above is the engine's own; `dragoman serve --log-level debug` shows all of them"
     return Finding(subject, Verdict.PROBLEM, f"the engine failed: {said}", advice), report
 

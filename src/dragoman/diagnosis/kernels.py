@@ -1,0 +1,39 @@
+"""What to say, and to do, where llama.cpp's kernels for this CPU crash and only its safe ones work."""
+
+from __future__ import annotations
+
+import shlex
+from importlib import metadata
+from typing import Final
+
+from dragoman.diagnosis.checks import Finding, Verdict
+from dragoman.diagnosis.machine import Machine
+
+AMX_CMAKE: Final = ("-DGGML_NATIVE=ON", "-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-dse")
+"""How scripts/llama_flags.py builds for AMX with GCC, whose dead-store elimination would drop the tile configuration."""
+
+DISTRIBUTION: Final = "llama-cpp-python"
+
+
+def crashed_kernels(machine: Machine) -> Finding:
+    """The finding of a build that works with its safe kernels only."""
+    detail = (
+        "llama.cpp's fast kernels end in an illegal instruction (SIGILL) on this CPU, so they are left out: "
+        "answers are as good, but prompts are read slower"
+    )
+    advice = f"build llama.cpp again: {rebuild_command(machine)}, or `make serve` in a checkout"
+    return Finding("engine kernels", Verdict.WARNING, detail, advice)
+
+
+def rebuild_command(machine: Machine) -> str:
+    """A shell line that replaces the installed llama.cpp by the same version, built here and in a way that suits this CPU."""
+    arguments = f'CMAKE_ARGS="{shlex.join(AMX_CMAKE)}" ' if "amx_int8" in machine.features else ""
+    options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {DISTRIBUTION}"
+    return f"{arguments}pip install {options} {DISTRIBUTION}{_pin()}"
+
+
+def _pin() -> str:
+    try:
+        return f"=={metadata.version(DISTRIBUTION)}"
+    except metadata.PackageNotFoundError:
+        return ""
