@@ -65,13 +65,8 @@ def _examine(settings: Settings) -> Iterator[Finding]:
         yield Finding("self-test", Verdict.SKIPPED, "not run before the problems above are put right")
         return
     argv = (*engine_argv(settings), "--self-test")
-    tested, report = checks.self_test(argv)
-    if report.get("signal") == "SIGILL":
-        again, of_safe = checks.self_test((*argv, SAFE_KERNELS))
-        if again.verdict is Verdict.OK:  # as `serve` falls back
-            yield kernels.crashed_kernels(machine)
-            tested, report = again, of_safe
-    yield tested
+    findings, report = kernels.self_test(argv, (*argv, SAFE_KERNELS), machine)
+    yield from findings
     build = report.get("build")
     if isinstance(build, dict):
         yield checks.engine_build(machine, build)

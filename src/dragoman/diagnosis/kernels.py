@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from importlib import metadata
-from typing import Final
+from typing import Any, Final
 
+from dragoman.diagnosis import checks
 from dragoman.diagnosis.checks import Finding, Verdict
 from dragoman.diagnosis.machine import Machine
 
@@ -13,6 +15,16 @@ AMX_CMAKE: Final = ("-DGGML_NATIVE=ON", "-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-ds
 """How scripts/llama_flags.py builds for AMX with GCC, whose dead-store elimination would drop the tile configuration."""
 
 DISTRIBUTION: Final = "llama-cpp-python"
+
+
+def self_test(argv: Sequence[str], safe: Sequence[str], machine: Machine) -> tuple[tuple[Finding, ...], dict[str, Any]]:
+    """``checks.self_test``; after an illegal instruction with ``safe`` instead, as `dragoman serve` would go on."""
+    finding, report = checks.self_test(argv)
+    if report.get("signal") == "SIGILL":
+        again, of_safe = checks.self_test(safe)
+        if again.verdict is Verdict.OK:
+            return (crashed_kernels(machine), again), of_safe
+    return (finding,), report
 
 
 def crashed_kernels(machine: Machine) -> Finding:

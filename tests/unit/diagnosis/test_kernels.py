@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from importlib import metadata
+from pathlib import Path
 
-from dragoman.diagnosis.kernels import crashed_kernels, rebuild_command
+from dragoman.diagnosis.checks import Verdict
+from dragoman.diagnosis.kernels import crashed_kernels, rebuild_command, self_test
 from dragoman.diagnosis.machine import Machine
 from llama_flags import flag_sets
+
+README = Path(__file__).parents[3] / "README.md"
 
 AMX_FLAGS = (
     "avx2",
@@ -40,6 +45,11 @@ def test_the_command_builds_with_the_flags_of_our_own_set_up() -> None:
     assert "--force-reinstall" in command
 
 
+def test_the_readme_gives_the_same_flags() -> None:
+    line = next(line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("CMAKE_ARGS="))
+    assert line.removesuffix(" \\") == rebuild_command(machine("amx_int8")).partition(" pip ")[0]
+
+
 def test_without_amx_a_build_for_this_cpu_is_enough() -> None:
     command = shlex.split(rebuild_command(machine("avx2")))
     assert command[:2] == ["pip", "install"]
@@ -59,3 +69,35 @@ def test_the_finding_says_what_happened_and_what_to_do() -> None:
     assert "SIGILL" in finding.detail
     assert rebuild_command(machine("amx_int8")) in (finding.advice or "")
     assert "make serve" in (finding.advice or "")
+
+
+def child(code: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"import os, signal; {code}")
+
+
+SOUND = child("print('{\"decode_tokens_per_second\": 7}')")
+ILLEGAL = child("os.kill(os.getpid(), signal.SIGILL)")
+TORN = child("os.kill(os.getpid(), signal.SIGSEGV)")
+
+
+def test_a_build_that_works_with_its_safe_kernels_is_a_warning_and_no_problem() -> None:
+    (crashed, tested), report = self_test(ILLEGAL, SOUND, machine("amx_int8"))
+    assert crashed == crashed_kernels(machine("amx_int8"))
+    assert (tested.verdict, tested.detail) == (Verdict.OK, "loaded and decoded, decode 7 tokens/s")
+    assert report == {"decode_tokens_per_second": 7}
+
+
+def test_a_build_that_crashes_with_both_is_told_as_the_crash_that_it_is() -> None:
+    (tested,), _ = self_test(ILLEGAL, TORN, machine())
+    assert tested.verdict is Verdict.PROBLEM
+    assert "SIGILL" in tested.detail
+
+
+def test_a_sound_build_is_tested_once() -> None:
+    (tested,), _ = self_test(SOUND, ILLEGAL, machine())
+    assert tested.verdict is Verdict.OK
+
+
+def test_another_crash_does_not_blame_the_kernels() -> None:
+    (tested,), _ = self_test(TORN, SOUND, machine())
+    assert "SIGSEGV" in tested.detail
