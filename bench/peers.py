@@ -1,7 +1,8 @@
 """Where the peers come from: a cache outside the repository, filled on first use from the package registry.
 
 llama-server is built from the llama.cpp that the installed llama-cpp-python's source distribution carries, with
-the compiler flags of our own engine, so that a difference between the two is a difference of servers.
+the compiler flags of our own engine, so that a difference between the two is a difference of servers. It is left as its
+users get it: the substitutions that our set-up makes in the engine's copy of the source are counted as ours.
 xllamacpp is installed as its users get it: the prebuilt wheel.
 """
 

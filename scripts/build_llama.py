@@ -1,8 +1,8 @@
 """Build llama.cpp for this CPU, prove it, and install it into the environment that runs this script.
 
-The builds that fit the CPU (``llama_flags``) are tried in order. Each is a wheel in a cache outside the tree, so a fresh
-checkout on the same machine builds nothing. A build that fails, or whose self-test decode (``prove_llama``) crashes,
-gives way to the next safer one.
+The builds that fit the CPU (``llama_flags``) are tried in order. Each is compiled from the pinned source with our
+substitutions (``llama_source``) to a wheel in a cache outside the tree, so a fresh checkout on the same machine builds
+nothing. A build that fails, or whose self-test decode (``prove_llama``) crashes, gives way to the next safer one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llama_flags import FlagSet, cpu_flags, flag_sets, instruction_sets
+from llama_source import CPU_SUBSTITUTIONS, Substitution, unpack
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "engine.lock"
 TRIM = ROOT / "scripts" / "llama_trim.cmake"
 PROOF = ROOT / "scripts" / "prove_llama.py"
 RECORD = Path(sys.prefix) / "llama-build.json"  # beside what it describes; gone with the environment
+APPLIED = "substitutions.json"  # beside a wheel in the cache: the names of those that fitted its source
 DISTRIBUTION = "llama-cpp-python"
 
 PROGRESS_SECONDS = 10.0  # a build takes minutes; say at least this often how far it is
@@ -91,8 +93,15 @@ def cache_directory() -> Path:
     return Path(base) / "dragoman" / "wheels"
 
 
-def cache_key(flag_set: FlagSet, compiler: Compiler, flags: frozenset[str]) -> str:
-    """Names a build by all that it depends on; another compiler, CPU or version is another build."""
+def substitutions_for(flag_set: FlagSet) -> tuple[Substitution, ...]:
+    """Those that a build tries to make."""
+    return CPU_SUBSTITUTIONS if flag_set.cpu_only else ()
+
+
+def cache_key(
+    flag_set: FlagSet, compiler: Compiler, flags: frozenset[str], substitutions: tuple[Substitution, ...]
+) -> str:
+    """Names a build by all that it depends on; another compiler, CPU, version or substitution is another build."""
     facts = [
         locked_version(),
         compiler.version,
@@ -101,6 +110,7 @@ def cache_key(flag_set: FlagSet, compiler: Compiler, flags: frozenset[str]) -> s
         *flag_set.cmake,
         *sorted(instruction_sets(flags)),
         TRIM.read_text(encoding="utf-8"),
+        *(fact for one in substitutions for fact in (one.name, one.file, one.old, one.new)),
     ]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
     return f"{flag_set.name}-{digest[:12]}"
@@ -112,10 +122,11 @@ def say(text: str) -> None:
 
 
 def build_wheel(flag_set: FlagSet, key: str) -> Path:
-    """Compile one wheel into the cache; raises ``BuildError`` with the end of the compiler's output."""
+    """Compile one wheel into the cache; raises ``BuildError`` with the end of what pip and the compiler said."""
     target = cache_directory() / key
     target.mkdir(parents=True, exist_ok=True)
     log = target / "build.log"
+    log.unlink(missing_ok=True)
     cmake = [*flag_set.cmake, f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={TRIM}"]
     environment = {
         **os.environ,
@@ -123,26 +134,55 @@ def build_wheel(flag_set: FlagSet, key: str) -> Path:
         "SKBUILD_WHEEL_EXCLUDE": "/lib;/include",  # upstream packs its libraries twice; this is the copy nobody loads
     }
     with tempfile.TemporaryDirectory(prefix="building-", dir=target) as scratch:
-        command = [
-            *(sys.executable, "-m", "pip", "wheel", "--verbose", "--disable-pip-version-check"),
-            *("--no-deps", "--no-build-isolation", "--require-hashes", "--no-binary", DISTRIBUTION),
-            "--no-cache-dir",  # pip's cache of wheels does not know our flags
-            *("--requirement", str(LOCK), "--wheel-dir", scratch),
-        ]
-        code = _run_with_progress(command, environment, log)
+        source = fetch_source(Path(scratch), log)
+        applied = substitute(source, substitutions_for(flag_set))
+        command = [*_pip("wheel"), "--verbose", "--wheel-dir", scratch, str(source)]
+        code = _run_with_progress("starting the build", command, environment, log)
         built = next(iter(Path(scratch).glob("*.whl")), None)
         if code != 0 or built is None:
-            end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
-            message = f"the {flag_set.name} build failed (exit {code}); the end of {log}:\n{end}"
-            raise BuildError(message)
+            raise BuildError(f"the {flag_set.name} build failed (exit {code}); {_end_of(log)}")
+        (target / APPLIED).write_text(json.dumps(applied) + "\n", encoding="utf-8")
         return built.replace(target / built.name)
 
 
-def _run_with_progress(command: list[str], environment: dict[str, str], log: Path) -> int:
+def fetch_source(into: Path, log: Path) -> Path:
+    """The unpacked source distribution whose hash the lock has; raises ``BuildError`` where it cannot be had."""
+    command = [*_pip("download"), "--require-hashes", "--no-binary", DISTRIBUTION]
+    command += ["--requirement", str(LOCK), "--dest", str(into)]
+    code = _run_with_progress("fetching the source", command, dict(os.environ), log)
+    archive = next(iter(into.glob("*.tar.gz")), None)
+    if code != 0 or archive is None:
+        raise BuildError(f"the source cannot be fetched (exit {code}); {_end_of(log)}")
+    return unpack(archive, into)
+
+
+def substitute(source: Path, substitutions: tuple[Substitution, ...]) -> list[str]:
+    """Make those that fit the source, say which do not, and return the names of the former."""
+    applied = []
+    for substitution in substitutions:
+        fault = substitution.apply(source)
+        if fault is None:
+            applied.append(substitution.name)
+        else:
+            say(f"building without {substitution.name}: {fault}")
+    return applied
+
+
+def _pip(command: str) -> list[str]:
+    # Build tools are those of build.lock; pip's cache of wheels does not know our flags.
+    options = ["--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--no-build-isolation"]
+    return [sys.executable, "-m", "pip", command, *options]
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join([f"the end of {log}:", *lines[-25:]])
+
+
+def _run_with_progress(stage: str, command: list[str], environment: dict[str, str], log: Path) -> int:
     started = told = time.monotonic()
-    stage = "fetching the source"
     with (
-        log.open("w", encoding="utf-8") as copy,
+        log.open("a", encoding="utf-8") as copy,
         subprocess.Popen(
             command,
             env=environment,
@@ -259,7 +299,7 @@ def main() -> int:
         sets = tuple(one for one in sets if arguments.only in {None, one.name})
         if not sets:
             raise BuildError(f"{arguments.only} is not one of the flag sets that fit this CPU; --list shows them")
-        keys = {flag_set.name: cache_key(flag_set, compiler, flags) for flag_set in sets}
+        keys = {one.name: cache_key(one, compiler, flags, substitutions_for(one)) for one in sets}
         if proven_key() in keys.values():
             say("already built and proven in this environment")
             return 0
@@ -267,7 +307,14 @@ def main() -> int:
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    record = {"key": keys[chosen.name], "flags": chosen.name, "cmake": chosen.cmake, "compiler": compiler.version}
+    key = keys[chosen.name]
+    record = {
+        "key": key,
+        "flags": chosen.name,
+        "cmake": chosen.cmake,
+        "compiler": compiler.version,
+        "substitutions": json.loads((cache_directory() / key / APPLIED).read_text(encoding="utf-8")),
+    }
     RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return 0
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagSet:
-    """One way to build: a name for people and file names, and CMake's arguments."""
+    """One way to build: a name for people and file names, CMake's arguments, and whether only the CPU will compute."""
 
     name: str
     cmake: tuple[str, ...]
+    cpu_only: bool = True
 
 
 DEFAULT = FlagSet(name="default", cmake=())
+DEFAULT_WITH_METAL = FlagSet(name="default", cmake=(), cpu_only=False)
 
 # GGML_NATIVE=OFF turns these on by itself, so a build that may not use them says so.
 _X86_STEPS = ("SSE42", "AVX", "AVX2", "BMI2", "FMA", "F16C")
@@ -54,6 +56,8 @@ def flag_sets(*, system: str, machine: str, flags: frozenset[str], gcc: bool) ->
     ``system`` and ``machine`` are spelt as ``platform`` spells them. Elsewhere than on x86 under Linux llama.cpp's default
     is the one choice, and a portable build the other.
     """
+    if system == "Darwin":
+        return (DEFAULT_WITH_METAL,)
     if system != "Linux":
         return (DEFAULT,)
     if machine not in {"x86_64", "AMD64"}:

@@ -19,7 +19,14 @@ OLDEST_PYTHON = (3, 11)
 # `dev` holds all of `serve` at the same versions (scripts/check_locks.py sees to it).
 LOCKS = {"serve": "serve.lock", "dev": "dev.lock"}
 SATISFIED_BY = {"serve": ("serve", "dev"), "dev": ("dev",)}
-BUILD_SCRIPTS = ("setup.py", "build_llama.py", "llama_flags.py", "llama_trim.cmake", "prove_llama.py")
+BUILD_SCRIPTS = (
+    "setup.py",
+    "build_llama.py",
+    "llama_flags.py",
+    "llama_source.py",
+    "llama_trim.cmake",
+    "prove_llama.py",
+)
 
 
 def fingerprint() -> str:

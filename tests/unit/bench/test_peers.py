@@ -7,7 +7,8 @@ from bench import peers
 
 def test_the_peer_is_built_with_the_flags_on_record_for_our_engine(tmp_path):
     record = tmp_path / "llama-build.json"
-    record.write_text(json.dumps({"key": "k", "flags": "avx2", "cmake": ["-DGGML_NATIVE=OFF", "-DGGML_AVX2=ON"]}))
+    note = {"key": "k", "flags": "avx2", "cmake": ["-DGGML_NATIVE=OFF", "-DGGML_AVX2=ON"], "substitutions": ["one"]}
+    record.write_text(json.dumps(note))
     assert peers.engine_flags(record) == ("-DGGML_NATIVE=OFF", "-DGGML_AVX2=ON")
 
 

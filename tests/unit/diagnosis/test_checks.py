@@ -62,6 +62,11 @@ def test_a_build_that_says_nothing_of_its_flags_is_not_blamed() -> None:
     assert checks.engine_build(machine(), {"threads": "2"}) == Finding("engine build", Verdict.OK, "threads 2")
 
 
+def test_what_was_changed_in_the_source_is_named() -> None:
+    finding = checks.engine_build(machine(), {"features": "AVX2", "substitutions": "shorter-steps"})
+    assert finding == Finding("engine build", Verdict.OK, "features AVX2, substitutions shorter-steps")
+
+
 def test_weights_and_one_context_must_fit() -> None:
     # 46,080 bytes a token (30 layers x 3 heads x 64 x 2 x 4) times 8192 tokens are 360 MiB beside the weights.
     enough = checks.memory(HEADER, machine(memory=GIB + 361 * 1024**2), context=None, cells=None)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from build_llama import BuildError, Compiler, cache_key, find_compiler, provide
+from build_llama import BuildError, Compiler, cache_key, find_compiler, provide, substitute, substitutions_for
 from llama_flags import FlagSet
+from llama_source import Substitution
 
 GCC = Compiler(path="/usr/bin/c++", version="g++ c++ (Debian 12.2.0-14) 12.2.0")
 CLANG = Compiler(path="/usr/bin/clang++", version="Debian clang version 14.0.6")
 FAST = FlagSet(name="fast", cmake=("-DFAST=ON",))
 SAFE = FlagSet(name="safe", cmake=("-DFAST=OFF",))
+HALVES = Substitution(name="halves", reason="it is faster", file="pad.cpp", old="pad = 256;", new="pad = 128;")
+THIRDS = replace(HALVES, name="thirds", file="other.cpp")
 
 
 class Bench:
@@ -52,12 +56,33 @@ def test_when_no_build_computes_the_error_names_all_that_were_tried():
 
 def test_another_compiler_cpu_or_flag_set_is_another_build():
     keys = {
-        cache_key(FAST, GCC, frozenset({"avx2"})),
-        cache_key(FAST, GCC, frozenset({"avx2", "avx512f"})),
-        cache_key(FAST, CLANG, frozenset({"avx2"})),
-        cache_key(SAFE, GCC, frozenset({"avx2"})),
+        cache_key(FAST, GCC, frozenset({"avx2"}), ()),
+        cache_key(FAST, GCC, frozenset({"avx2", "avx512f"}), ()),
+        cache_key(FAST, CLANG, frozenset({"avx2"}), ()),
+        cache_key(SAFE, GCC, frozenset({"avx2"}), ()),
     }
     assert len(keys) == 4
+
+
+def test_another_substitution_is_another_build_and_another_reason_for_it_is_not():
+    def key(*substitutions):
+        return cache_key(FAST, GCC, frozenset({"avx2"}), substitutions)
+
+    assert len({key(), key(HALVES), key(THIRDS), key(HALVES, THIRDS), key(replace(HALVES, new="pad = 64;"))}) == 5
+    assert key(HALVES) == key(replace(HALVES, reason="it is much faster"))
+
+
+def test_substitutions_that_do_not_fit_are_told_and_left_out(tmp_path, capsys):
+    (tmp_path / "pad.cpp").write_text("int pad = 256;\n", encoding="utf-8")
+    assert substitute(tmp_path, (THIRDS, HALVES)) == ["halves"]
+    assert (tmp_path / "pad.cpp").read_text(encoding="utf-8") == "int pad = 128;\n"
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["llama.cpp: building without thirds: this version has no other.cpp"]
+
+
+def test_only_builds_for_the_cpu_alone_are_given_substitutions():
+    assert substitutions_for(FAST) != ()
+    assert substitutions_for(replace(FAST, cpu_only=False)) == ()
 
 
 def test_a_machine_without_a_compiler_is_told_what_to_install(tmp_path, monkeypatch):

@@ -90,6 +90,20 @@ def test_elsewhere_llama_cpp_knows_best(system, machine, expected):
     assert names(frozenset(), system=system, machine=machine) == expected
 
 
+@pytest.mark.parametrize(
+    ("system", "machine", "expected"),
+    [
+        ("Darwin", "arm64", {False}),  # Metal is on by default there
+        ("Windows", "AMD64", {True}),
+        ("Linux", "aarch64", {True}),
+        ("Linux", "x86_64", {True}),
+    ],
+)
+def test_only_apples_default_computes_elsewhere_than_on_the_cpu(system, machine, expected):
+    sets = flag_sets(system=system, machine=machine, flags=SAPPHIRE_RAPIDS, gcc=True)
+    assert {one.cpu_only for one in sets} == expected
+
+
 def test_flags_are_those_of_the_first_cpu():
     text = "processor\t: 0\nflags\t\t: fpu avx2 fma\n\nprocessor\t: 1\nflags\t\t: fpu\n"
     assert cpu_flags(text) == {"fpu", "avx2", "fma"}
