@@ -15,16 +15,10 @@ import pytest
 
 from dragoman.compose import build, open_backend
 from dragoman.settings import Settings
-from support.serve import PATIENCE, serving
+from support.serve import PATIENCE, children, serving
 
 SENTENCE = "A dragoman stood between two courts and said to each what the other meant."
 SIMULATED = "-m dragoman.engines.simulated"
-
-
-def children(pid: int) -> list[str]:
-    """Processes that it started; none where the system does not tell."""
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return path.read_text().split() if path.exists() else []
 
 
 def is_running(pid: str) -> bool:

@@ -36,7 +36,8 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def engine(demo_model: Path, cache_dir: Path):
     """Sixteen sequences of 2,048 tokens, prompts in chunks of 256."""
-    async with running(live_engine(demo_model, cache_dir, *CALM, "--context", "2048", "--slots", "16")) as live:
+    flags = (*CALM, "--context", "2048", "--slots", "16", "--prefill-chunk", "256")
+    async with running(live_engine(demo_model, cache_dir, *flags)) as live:
         yield live
 
 

@@ -28,8 +28,9 @@ FRANCE: Final = "What is the capital of France?"
 FRANCE_ANSWER: Final = "L'Étoile, la Marseillaise, la femme, la femme au"
 """20 greedy tokens of the demo model, with its default system prompt: llama.cpp's own server and vLLM agree on them."""
 
-CALM: Final = ("--flash-attention", "off", "--deterministic", "on")
-"""One layout alone is left, so no measurement on a busy machine decides anything."""
+CALM: Final = ("--flash-attention", "off", "--deterministic", "on", "--threads", "1")
+"""One layout alone is left, so no measurement on a busy machine decides anything; and one thread, since two stall for long where
+something else takes a core from one of them."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import openai
 
@@ -38,7 +39,8 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(*args: str, env: dict[str, str] | None = None) -> AsyncIterator[Running]:
+async def serving(*args: str, env: dict[str, str] | None = None, patience: float = PATIENCE) -> AsyncIterator[Running]:
+    """Start it, wait ``patience`` seconds at most until it listens, and end it."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "dragoman", "serve", "--port", "0", *args),
         stdout=asyncio.subprocess.PIPE,
@@ -48,7 +50,7 @@ async def serving(*args: str, env: dict[str, str] | None = None) -> AsyncIterato
     try:
         assert process.stdout is not None
         said: list[str] = []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patience):
             while not said or not said[-1].startswith("curl "):
                 line = (await process.stdout.readline()).decode()
                 assert line, said
@@ -60,3 +62,9 @@ async def serving(*args: str, env: dict[str, str] | None = None) -> AsyncIterato
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def children(pid: int) -> list[str]:
+    """Processes that it started; none where the system does not tell."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return path.read_text().split() if path.exists() else []

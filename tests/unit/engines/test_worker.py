@@ -224,7 +224,6 @@ def test_an_echo_that_was_interrupted_says_each_position_once():
 # --- chunks and prefixes ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.seeds("S157")
 def test_progress_is_told_after_each_chunk_but_the_last():
     with WorkerDesk(HashBackend(), prefill_chunk=64) as desk:
         frames = desk.ask(submit(1, LONG, 1))
