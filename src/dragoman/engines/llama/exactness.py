@@ -19,7 +19,7 @@ _NEIGHBOURS = 7
 _STEPS = 16
 """Other kernels round elsewhere, but activations are quantised, which hides that in most steps: a few are too few to see it."""
 _LONG = 300
-"""llama.cpp attends over as many cells as the longest neighbour has, in steps of 256."""
+"""llama.cpp attends over as many cells as the longest neighbour has."""
 
 
 def is_exact(probe: Probe) -> bool:
