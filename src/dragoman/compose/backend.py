@@ -89,6 +89,7 @@ async def _load(
     on_restart: Callable[[], None],
 ) -> EngineClient:
     """An engine with its model. Where llama.cpp's fast kernels crash, it is loaded once more without them."""
+    fallen_back = False
     while True:
         engine = EngineClient(
             links,
@@ -103,9 +104,12 @@ async def _load(
             await engine.aclose()
             if not (isinstance(error, EngineFailed) and isinstance(links, LlamaLinks) and links.fall_back()):
                 raise
+            fallen_back = True
             if on_progress is not None:
                 on_progress(0.0, "loading again with safe kernels")
         else:
+            if fallen_back and isinstance(links, LlamaLinks):
+                links.remember()
             return engine
 
 

@@ -1,6 +1,6 @@
-"""Starts our llama.cpp child: with all kernels, or, once those have met an illegal instruction, with the safe ones.
+"""Starts our llama.cpp child: with all kernels, or, once those have crashed, with the safe ones.
 
-llama.cpp as pip builds it may not survive its own CPU: GCC 12 breaks the AMX kernels, and the first prompt dies of SIGILL. Its
+llama.cpp as pip builds it may not survive its own CPU: GCC 12 breaks the AMX kernels, and the first prompt is the end of them. The
 plain kernels compute the same model, only slower, so that is what a server should do; and say so.
 """
 
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from dragoman.diagnosis.kernels import CRASHES
 from dragoman.diagnosis.machine import read_machine
 from dragoman.engines.link import Link
 from dragoman.engines.process import ProcessLink
@@ -24,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class LlamaLinks:
-    """A ``LinkFactory`` for ``argv``. ``marker`` is a file that exists once this build has crashed: later starts need not."""
+    """A ``LinkFactory`` for ``argv``. ``marker`` is a file that exists when only the safe kernels of this build work."""
 
     def __init__(
         self,
@@ -40,24 +41,25 @@ class LlamaLinks:
         self._last: Link | None = None
 
     async def __call__(self) -> Link:
-        """Start the next child; a restart after an illegal instruction falls back by itself."""
+        """Start the next child. One that replaces a child that crashed while it served falls back by itself."""
         self.fall_back()
         self._last = await self._spawn((*self._argv, SAFE_KERNELS) if self.safe else self._argv)
         return self._last
 
     def fall_back(self) -> bool:
-        """Whether the last child died of SIGILL with all kernels. The next ones then use the safe ones."""
+        """Whether the last child crashed with all kernels. The next ones then use the safe ones."""
         status = None if self._last is None else self._last.exit_status
-        if self.safe or status is None or status.signal != "SIGILL":
+        if self.safe or status is None or status.signal not in CRASHES:
             return False
         self.safe = True
-        _log.warning(
-            "llama.cpp met an illegal instruction; it is started again with its safe kernels, which read prompts slower"
-        )
-        with contextlib.suppress(OSError):  # then the next start crashes once more, and no harm is done
+        _log.warning("llama.cpp %s; it is started with its safe kernels, which read prompts more slowly", status)
+        return True
+
+    def remember(self) -> None:
+        """The safe kernels have loaded what the others crashed on: later starts need not crash first."""
+        with contextlib.suppress(OSError):  # then they do, and no harm is done
             self._marker.parent.mkdir(parents=True, exist_ok=True)
             self._marker.touch()
-        return True
 
 
 def build_marker(cache_dir: Path) -> Path:

@@ -17,10 +17,14 @@ AMX_CMAKE: Final = ("-DGGML_NATIVE=ON", "-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-ds
 DISTRIBUTION: Final = "llama-cpp-python"
 
 
+CRASHES: Final = frozenset({"SIGILL", "SIGSEGV"})
+"""How it dies of that: by the first tile operation if the configuration is empty, by loading it if it is whatever was on the stack."""
+
+
 def self_test(argv: Sequence[str], safe: Sequence[str], machine: Machine) -> tuple[tuple[Finding, ...], dict[str, Any]]:
-    """``checks.self_test``; after an illegal instruction with ``safe`` instead, as `dragoman serve` would go on."""
+    """``checks.self_test``; after a crash with ``safe`` instead, as `dragoman serve` would go on."""
     finding, report = checks.self_test(argv)
-    if report.get("signal") == "SIGILL":
+    if report.get("signal") in CRASHES:
         again, of_safe = checks.self_test(safe)
         if again.verdict is Verdict.OK:
             return (crashed_kernels(machine), again), of_safe
@@ -29,10 +33,7 @@ def self_test(argv: Sequence[str], safe: Sequence[str], machine: Machine) -> tup
 
 def crashed_kernels(machine: Machine) -> Finding:
     """The finding of a build that works with its safe kernels only."""
-    detail = (
-        "llama.cpp's fast kernels end in an illegal instruction (SIGILL) on this CPU, so they are left out: "
-        "answers are as good, but prompts are read slower"
-    )
+    detail = "llama.cpp's fast kernels crash on this CPU, so they are left out: answers are as good, but prompts are read more slowly"
     advice = f"build llama.cpp again: {rebuild_command(machine)}, or `make serve` in a checkout"
     return Finding("engine kernels", Verdict.WARNING, detail, advice)
 
