@@ -212,6 +212,7 @@ class Worker:
             self._accept(sequence)
         groups = self._backend.groups(plan.runs)
         while groups:
+            self._let_interrupt(groups[0])  # first: a gateway may cancel as soon as it sees the ACCEPT
             self._flush()  # neither an ACCEPT, which commits headers, nor a token waits for the next group
             status = self._compute(groups[0])
             if status == "done":
@@ -221,9 +222,11 @@ class Worker:
                 self._backend.edit(self._scheduler.abandon(run for group in groups for run in group))
             return
 
-    def _compute(self, runs: tuple[Run, ...]) -> Literal["done", "interrupted", "full"]:
+    def _let_interrupt(self, runs: tuple[Run, ...]) -> None:
         if sum(len(run.tokens) for run in runs) >= INTERRUPT_ROWS:
             self._interruptible = frozenset(run.sequence.id for run in runs)
+
+    def _compute(self, runs: tuple[Run, ...]) -> Literal["done", "interrupted", "full"]:
         computed = self._backend.compute(runs)
         self._interruptible = frozenset()
         if computed.status == "done":
