@@ -58,7 +58,7 @@ def _examine(settings: Settings) -> Iterator[Finding]:
     yield model
     if header is None:
         return
-    cell_bytes = checks.F16_BYTES if settings.kv_type == "f16" else checks.F32_BYTES
+    cell_bytes = checks.F32_BYTES if settings.kv_type == "f32" else checks.F16_BYTES
     room = checks.memory(header, machine, context=settings.context, cells=settings.kv_cells, cell_bytes=cell_bytes)
     yield room
     if Verdict.PROBLEM in {library.verdict, room.verdict}:

@@ -109,7 +109,7 @@ def memory(
         )
     tokens = cells or length
     needed = header.size + tokens * per_token
-    detail = f"{_size(needed)} needed: weights {_size(header.size)}, {_size(tokens * per_token)} for {tokens} tokens of cache"
+    detail = f"at least {_size(needed)} needed: weights {_size(header.size)}, {_size(tokens * per_token)} for {tokens} tokens of cache"
     if machine.memory is None:
         return Finding(subject, Verdict.OK, f"{detail}; what is free is unknown here")
     detail += f"; {_size(machine.memory)} free"
@@ -176,6 +176,8 @@ def _speeds(report: dict[str, Any]) -> str:
         value = report.get(key)
         if isinstance(value, int | float):
             parts.append(f"{unit} {value:.0f} tokens/s")
+    if isinstance(report.get("cache_bytes"), int):
+        parts.append(f"its cache takes {_size(report['cache_bytes'])}")
     return ", ".join(parts)
 
 

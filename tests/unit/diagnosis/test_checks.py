@@ -107,10 +107,15 @@ def test_a_port_that_is_taken_is_a_problem() -> None:
 
 
 def test_the_self_test_reads_the_last_object_that_the_child_prints() -> None:
-    report = {"prefill_tokens_per_second": 612.4, "decode_tokens_per_second": 98.6, "build": {"flags": "AMX"}}
+    report = {
+        "prefill_tokens_per_second": 612.4,
+        "decode_tokens_per_second": 98.6,
+        "cache_bytes": 3 * GIB,
+        "build": {"flags": "AMX"},
+    }
     finding, read = checks.self_test(child(f"print('loading'); print({json.dumps(report)!r}); print('bye')"))
     assert finding.verdict is Verdict.OK
-    assert finding.detail == "loaded and decoded, prefill 612 tokens/s, decode 99 tokens/s"
+    assert finding.detail == "loaded and decoded, prefill 612 tokens/s, decode 99 tokens/s, its cache takes 3.00 GiB"
     assert read == report
 
 

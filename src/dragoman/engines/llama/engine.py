@@ -98,6 +98,11 @@ class LlamaEngine:
         return self.budget.context
 
     @property
+    def cache_bytes(self) -> int:
+        """Memory that the keys and values of all cells take."""
+        return self.budget.cells * self.model.cell_bytes(self.trial.layout.cache_type)
+
+    @property
     def vocabulary(self) -> LlamaVocabulary:
         """The model's vocabulary."""
         return self.model.vocabulary

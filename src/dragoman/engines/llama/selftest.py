@@ -41,6 +41,7 @@ def self_test(engine: LlamaEngine) -> str:
             "prefill_tokens_per_second": round(len(sequence.prompt) / prefill, 1),
             "decode_tokens_per_second": round(DECODE_STEPS / seconds, 1),
             "context": engine.context,
+            "cache_bytes": engine.cache_bytes,
             "layout": str(engine.trial.layout),
             "trial": asdict(engine.trial),
             "threads": engine.threads,
