@@ -94,7 +94,9 @@ class SchedulerMachine(RuleBasedStateMachine):
                 assert sequence in loop.done
                 assert len(sequence.generated) == sequence.limit
                 if sequence not in loop.preempted | loop.restarted:
-                    assert sequence.fed == len(sequence.prompt) + max(0, sequence.limit - 1) - sequence.cached
+                    assert (
+                        self.loop.fed(sequence) == len(sequence.prompt) + max(0, sequence.limit - 1) - sequence.cached
+                    )
 
 
 TestScheduler = SchedulerMachine.TestCase

@@ -96,6 +96,10 @@ class Loop:
         self.scheduler.add(sequence)
         return sequence
 
+    def fed(self, sequence: Sequence) -> int:
+        """How many tokens of a sequence were computed, those computed again included."""
+        return sum(count for (owner, _), count in self.computed.items() if owner is sequence)
+
     def end(self, sequence: Sequence, *, keep: bool = True) -> None:
         self.live.remove(sequence)
         self.scheduler.finish(sequence, keep=keep)

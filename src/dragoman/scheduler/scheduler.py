@@ -102,7 +102,6 @@ class Scheduler:
         """These runs of the plan are computed."""
         for run in runs:
             run.sequence.computed = run.end
-            run.sequence.fed += len(run.tokens)
 
     def abandon(self, runs: Iterable[Run]) -> list[Cut]:
         """These runs of the plan were not computed, or in part: return the edits that undo the part."""

@@ -25,7 +25,6 @@ class Sequence:
     computed: int = 0
     cached: int = 0
     shared: int = 0
-    fed: int = 0
     accepted: bool = False
 
     @property

@@ -31,7 +31,7 @@ def test_a_prompt_is_read_in_chunks_and_then_answered_a_token_a_step() -> None:
     assert [plan.rows for plan in plans] == [4, 4, 2, 1, 1]
     assert [plan.runs[0].outputs for plan in plans] == [0, 0, 1, 1, 1]
     assert [plan.runs[0].start for plan in plans] == [0, 4, 8, 10, 11]
-    assert sequence.fed == 12  # the last token is drawn, and nobody needs its successor
+    assert house.fed(sequence) == 12  # the last token is drawn, and nobody needs its successor
 
 
 def test_a_long_prompt_stalls_an_answer_by_no_more_than_a_chunk() -> None:
@@ -378,7 +378,7 @@ def test_a_preempted_sequence_comes_back_only_after_another_has_ended() -> None:
         assert house.step().admitted == ()
     assert house.step().admitted == (second,)
     house.run()
-    assert second.fed > 8 + 11
+    assert house.fed(second) > 8 + 11
 
 
 def test_two_sequences_whose_cells_were_underrated_do_not_take_turns_for_ever() -> None:
