@@ -13,14 +13,10 @@ _TICK: Final = 1 / os.sysconf("SC_CLK_TCK")
 def tree(pid: int) -> list[int]:
     """A process and all that descend from it; empty once it is gone."""
     try:
-        children = [
-            int(child)
-            for task in (_PROC / f"{pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
+        tasks = list((_PROC / f"{pid}/task").iterdir())
     except (FileNotFoundError, ProcessLookupError):
         return []
-    return [pid, *(descendant for child in children for descendant in tree(child))]
+    return [pid, *(descendant for task in tasks for child in _children(task) for descendant in tree(child))]
 
 
 def peak_resident_bytes(pid: int) -> int:
@@ -34,10 +30,25 @@ def processor_seconds(pid: int) -> float:
     Nanoseconds per thread where the kernel keeps them, else clock ticks of 10 ms.
     """
     try:
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in (_PROC / f"{pid}/task").iterdir()) / 1e9
+        return sum(_nanoseconds(task) for task in (_PROC / f"{pid}/task").iterdir()) / 1e9
     except FileNotFoundError:
         fields = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * _TICK
+
+
+def _children(task: Path) -> list[int]:
+    """A thread may end while its process is looked at."""
+    try:
+        return [int(child) for child in (task / "children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _nanoseconds(task: Path) -> int:
+    try:
+        return int((task / "schedstat").read_text().split()[0])
+    except ProcessLookupError:
+        return 0
 
 
 def _peak(pid: int) -> int:
