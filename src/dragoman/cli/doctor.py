@@ -28,14 +28,18 @@ MARKS: Final = {
 def doctor(settings: Settings) -> None:
     """Look at the CPU, the engine, the model and the memory, and run the model once."""
     console = Console(soft_wrap=True)
-    problems = 0
+    verdicts: list[Verdict] = []
     for finding in _examine(settings):
         mark, style = MARKS[finding.verdict]
         console.print(Text.assemble((mark, style), (f"{finding.subject}: ", "bold"), finding.detail))
         if finding.advice is not None:
             console.print(Text.assemble("        → ", finding.advice))
-        problems += finding.verdict is Verdict.PROBLEM
-    console.print(Text("Everything is in order." if problems == 0 else f"{problems} to put right before serving."))
+        verdicts.append(finding.verdict)
+    problems, warnings = verdicts.count(Verdict.PROBLEM), verdicts.count(Verdict.WARNING)
+    if problems:
+        console.print(Text(f"{problems} to put right before serving."))
+    else:
+        console.print(Text(f"It works; {warnings} could be better." if warnings else "Everything is in order."))
     raise typer.Exit(1 if problems else 0)
 
 
