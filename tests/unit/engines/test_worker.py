@@ -25,7 +25,7 @@ from dragoman.protocol.frames import (
     TokenizeCommand,
     Tokens,
 )
-from support.hash_backend import END, HashBackend, continuation, log_probabilities, logits_after
+from support.hash_backend import END, PATIENCE, HashBackend, continuation, log_probabilities, logits_after
 from support.worker_desk import WorkerDesk, submit
 
 LONG = bytes(97 + index % 25 for index in range(200))
@@ -209,15 +209,17 @@ def test_an_echo_that_was_interrupted_says_each_position_once():
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
         desk.send(submit(1, LONG, 1, logprobs=1, echo=True, slot=0), submit(2, LONG[::-1], 1, slot=1))
-        assert desk.next() == Accept(1, 200, 0)
-        backend.permit(2)
-        frames = [desk.next() for _ in range(2)]
-        backend.entered.get()
+        backend.permit(3)
+        frames = [desk.next()]
+        while Progress(1, 192, 200) not in frames:
+            frames.append(desk.next())
+        while {run.sequence.id for run in backend.entered.get(timeout=PATIENCE)} != {1, 2}:
+            pass  # the fourth step has the last of one prompt and the first of the other
         desk.send(Cancel(2))
+        ended = desk.until_ended(2)  # there is no permit: only an interrupt ends the step
         backend.permit(100)
-        ended = desk.until_ended(1, 2)
-    mine = [*[frame for frame in frames if frame.id == 1], *ended[1]]
-    check_echo(mine, LONG, 1)
+        frames += [*ended.get(1, []), *desk.until_ended(1)[1]]
+    check_echo([frame for frame in frames if frame.id == 1], LONG, 1)
     assert ended[2][-1] == Error(2, "CANCELLED")
 
 
