@@ -95,8 +95,14 @@ class Metrics:
         self._cancelled.inc()
         self._phases.labels(phase).inc()
 
-    def accepted(self, *, prompt_tokens: int, cached_tokens: int) -> None:
-        """The engine took a request."""
+    def first_token(self, *, surface: str, after: float) -> None:
+        """The first text of a request."""
+
+    def token_gap(self, *, surface: str, seconds: float) -> None:
+        """The time between two outputs of one sequence."""
+
+    def accepted(self, *, surface: str, prompt_tokens: int, cached_tokens: int, miss: str) -> None:
+        """The engine took a sequence."""
         self._prompt_tokens.inc(prompt_tokens)
         self._cached_tokens.inc(cached_tokens)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.request import Conversation, TextPrompt
+from dragoman.dialects.base import Channel, Piece
 
 
 class TagParser:
-    def feed(self, text: str, *, special: bool) -> str:
-        return "" if special else text
+    def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
+        return (Piece(Channel.HIDDEN if special else Channel.TEXT, text),)
 
-    def finish(self) -> str:
-        return ""
+    def finish(self) -> Sequence[Piece]:
+        return ()
 
 
 class TagDialect:
@@ -27,6 +30,9 @@ class TagDialect:
             plain.append((len(text), len(text) + len(message.text)))
             text += message.text
         return TextPrompt(text=text, plain=tuple(plain), add_special=False)
+
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
+        return ()
 
     def parser(self) -> TagParser:
         return TagParser()

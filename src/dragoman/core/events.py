@@ -2,8 +2,11 @@
 
 This module imports no surface, dialect or engine; they import it.
 
-Order law of one stream: ``Accepted``, then any number of ``TextDelta``, then exactly one ``Finished``, or a
-``ServiceError`` raised in its place. Nothing follows either.
+Order law of one stream: ``Accepted``; for each choice at most one ``PromptRead``, any number of ``TextDelta`` and
+``ReasoningDelta``, one ``ChoiceFinished``, those of different choices mixed; then exactly one ``Finished``. A ``ServiceError`` may be
+raised in the place of any of them but the first. Nothing follows it, or ``Finished``.
+
+Law of records: the joined texts of a choice's shown records are its text, and the same holds for each delta that has any.
 """
 
 from __future__ import annotations
@@ -43,20 +46,89 @@ class Accepted:
     cached_tokens: int = 0
 
 
+class Visibility(StrEnum):
+    """What became of a token's text.
+
+    ``SHOWN``: it is in the text of the delta that carries the record, whole or in part, or waits there for the rest of a character.
+    ``CONTROL``: a control token, which has no text. ``CUT``: it was generated, and lies behind the stop that ended the answer.
+    ``HIDDEN``: syntax that a dialect took out of the text.
+    """
+
+    SHOWN = "shown"
+    CONTROL = "control"
+    CUT = "cut"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that could have come: its id, its bytes, and its log-probability in nats."""
+
+    id: int
+    data: bytes
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRecord:
+    """One token of a prompt or an answer.
+
+    ``text`` is its share of the text that the client got: empty for all that is not ``SHOWN``, and for part of a character that a
+    later token completes. ``data`` are the token's bytes, or those of ``text`` where a stop cut it (S82). ``logprob`` is None for the
+    first token of a prompt, and where log-probabilities were not asked for. ``alternatives`` are the likeliest first; where there are
+    any, the token itself is among them.
+    """
+
+    id: int | None
+    text: str
+    data: bytes
+    logprob: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    visibility: Visibility = Visibility.SHOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRead:
+    """The prompt of a choice, as the client may see it: ``text`` where it is echoed, records or ids where asked for."""
+
+    choice: int = 0
+    text: str = ""
+    tokens: tuple[TokenRecord, ...] = ()
+    ids: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
-    """Text that the client may see now; never empty, always whole characters."""
+    """Text that the client may see now: whole characters. It is empty only where it carries records."""
 
     text: str
+    choice: int = 0
+    tokens: tuple[TokenRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    """The same for what the model thinks before it answers. Its records, where asked for, are never mixed with the text's."""
+
+    text: str
+    choice: int = 0
+    tokens: tuple[TokenRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceFinished:
+    """The end of one choice. ``stop`` is what the client asked to stop at and was met: a string, or a token's id."""
+
+    reason: FinishReason
+    choice: int = 0
+    stop: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The end of the answer. ``stop_sequence`` is the client's stop string that matched, if one did."""
+    """The end of the answer: of all its choices. The usage counts each prompt once."""
 
-    reason: FinishReason
     usage: Usage
-    stop_sequence: str | None = None
 
 
-GenerationEvent: TypeAlias = Accepted | TextDelta | Finished
+GenerationEvent: TypeAlias = Accepted | PromptRead | TextDelta | ReasoningDelta | ChoiceFinished | Finished

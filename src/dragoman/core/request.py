@@ -60,11 +60,29 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """How the client steers a model's reasoning; None leaves each to the model (S61 to S63).
+
+    ``effort`` also turns reasoning on, or off where it is ``none``; ``enabled`` wins over it.
+    """
+
+    enabled: bool | None = None
+    effort: str | None = None
+    preserve: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Messages that a dialect renders into a prompt."""
+    """Messages that a dialect renders into a prompt.
+
+    With ``continue_final`` the prompt ends inside the last message, an assistant's, and the answer goes on from there (S49,
+    S64). ``template_args`` are variables for the chat template; they win over what ``thinking`` would set.
+    """
 
     messages: tuple[Message, ...]
     add_generation_prompt: bool = True
+    continue_final: bool = False
+    thinking: Thinking = Thinking()
     template_args: JsonObject = field(default_factory=dict)
 
 
@@ -94,36 +112,119 @@ Prompt: TypeAlias = TextPrompt | TokenPrompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FillIn:
+    """Text with a gap between ``before`` and ``after`` that the model fills (fill-in-the-middle, S48)."""
+
+    before: TextPrompt
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptBatch:
+    """At least two prompts whose answers belong together: all of them, in this order, or none (S95, S98)."""
+
+    prompts: tuple[Prompt, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Xtc:
+    """Exclude top choices: with ``probability``, drop all but the least likely of the tokens above ``threshold``."""
+
+    probability: float
+    threshold: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dry:
+    """Don't repeat yourself: a token that would lengthen a repetition of n tokens is made less likely.
+
+    Its logit loses ``multiplier * base ** (n - allowed_length)``. ``window`` tokens are looked at, -1 for all; nothing is matched
+    across ``breakers``.
+    """
+
+    multiplier: float
+    base: float = 1.75
+    allowed_length: int = 2
+    window: int = -1
+    breakers: tuple[str, ...] = ("\n", ":", '"', "*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
     """How the next token is drawn. The defaults are OpenAI's: the model's own distribution.
 
-    ``temperature`` 0 is greedy; ``top_k`` 0 and ``min_p`` 0 are off; ``seed`` None draws a fresh one.
+    ``temperature`` 0 is greedy; ``top_k`` 0, ``min_p`` 0 and ``typical_p`` 1 are off; ``seed`` None draws a fresh one.
+    ``repetition_penalty`` looks at the prompt and the answer, or at the last ``repetition_window`` tokens of both unless that is -1
+    (S34); ``presence_penalty`` and ``frequency_penalty`` at the answer alone (S33). ``logit_bias`` holds (id, bias) pairs (S35).
+    ``allowed_token_ids`` empty allows all. ``bad_words`` are texts that may not come about.
     """
 
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
+    typical_p: float = 1.0
     seed: int | None = None
+    repetition_penalty: float = 1.0
+    repetition_window: int = -1
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    allowed_token_ids: tuple[int, ...] = ()
+    bad_words: tuple[str, ...] = ()
+    xtc: Xtc | None = None
+    dry: Dry | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputLimits:
-    """When to end. ``max_tokens`` is a ceiling; None means the rest of the context."""
+    """When to end, and what of the end is shown.
+
+    ``max_tokens`` is a ceiling; None means the rest of the context. Before ``min_tokens`` neither the model's end nor any stop ends
+    the answer (S36). ``include_stop`` leaves the stop that matched in the text (S38); ``ignore_leading_stop`` throws stop strings away
+    that come before anything but white space (S29).
+    """
 
     max_tokens: int | None = None
+    min_tokens: int = 0
     stop: tuple[str, ...] = ()
+    stop_token_ids: tuple[int, ...] = ()
     ignore_eos: bool = False
+    include_stop: bool = False
+    ignore_leading_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readout:
+    """What to report beside the text.
+
+    ``logprobs``: alternatives for each generated token, 0 for the token alone, None for no records. ``prompt_logprobs``: the same for
+    the prompt's tokens, at the price of reading it without the prefix cache. ``echo``: the prompt leads the text (S47).
+    ``token_ids``: the ids of prompt and answer. ``special_tokens``: control tokens are text (S39).
+    """
+
+    logprobs: int | None = None
+    prompt_logprobs: int | None = None
+    echo: bool = False
+    token_ids: bool = False
+    special_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generate:
-    """Continue a conversation or a raw prompt."""
+    """Continue a conversation or a raw prompt.
 
-    prompt: Conversation | Prompt
+    ``n`` answers for each prompt, the likeliest of ``best_of`` where that is more (None is ``n``). Choice ``i * n + k`` is the
+    k-th answer to the i-th prompt (S42, S95).
+    """
+
+    prompt: Conversation | FillIn | PromptBatch | Prompt
     model: str | None = None
+    n: int = 1
+    best_of: int | None = None
     sampling: SamplingParams = SamplingParams()
     limits: OutputLimits = OutputLimits()
+    readout: Readout = Readout()
     cache_slot: int | None = None
 
 

@@ -5,22 +5,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from dragoman.core.request import Conversation, TextPrompt
 
 
-class OutputParser(Protocol):
-    """Reads one answer as it grows. For every split of the same output, the joined results are equal."""
+class Channel(StrEnum):
+    """Where a piece of an answer belongs: what the client reads, what the model thought, or syntax that is neither."""
 
-    def feed(self, text: str, *, special: bool) -> str:
-        """Take output and return what the client may see of it. ``special``: the text of one control token."""
+    TEXT = "text"
+    REASONING = "reasoning"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters of the output that belong together."""
+
+    channel: Channel
+    text: str
+
+
+class OutputParser(Protocol):
+    """Sorts one answer into channels as it grows, and changes nothing: all pieces joined are the output, each character once.
+
+    That is what lets a token's record follow its text. What is not decided yet is held back. For every split of the same output, the
+    joined pieces of each channel are equal.
+    """
+
+    def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
+        """Take output and return what is decided now. ``special``: the text of one control token."""
         ...
 
-    def finish(self) -> str:
+    def finish(self) -> Sequence[Piece]:
         """The output has ended; return what was held back."""
         ...
 
@@ -40,6 +61,13 @@ class Dialect(Protocol):
 
     def render(self, conversation: Conversation) -> TextPrompt:
         """Write the prompt; client text is covered by ``plain`` spans. Raises ``InvalidRequest``, naming the message."""
+        ...
+
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
+        """What the conversation asks for and this model has no use for.
+
+        ``reasoning_effort``, ``enable_thinking``, ``preserve_thinking``, or ``template_args.<name>``.
+        """
         ...
 
     def parser(self) -> OutputParser:

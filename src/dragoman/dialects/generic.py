@@ -25,6 +25,10 @@ class TemplateDialect:
         """Write the prompt, dated by the clock; raises ``InvalidRequest`` as ``ChatTemplate.render`` does."""
         return self.template.render(conversation, now=self.clock())
 
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing yet."""
+        return ()
+
     def parser(self) -> VisibleText:
         """A new parser for one answer."""
         return VisibleText()

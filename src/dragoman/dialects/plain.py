@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from dragoman.core.errors import Code, Unsupported
 from dragoman.core.request import Conversation
-from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.base import Channel, ModelTraits, Piece
 
 
 class VisibleText:
     """Shows all that the model writes, except control tokens: those are signs to programs, not text."""
 
-    def feed(self, text: str, *, special: bool) -> str:
-        """The text itself; nothing for a control token."""
-        return "" if special else text
+    def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
+        """All text is the client's to read, and no control token is text."""
+        return (Piece(Channel.HIDDEN if special else Channel.TEXT, text),)
 
-    def finish(self) -> str:
+    def finish(self) -> Sequence[Piece]:
         """Nothing is ever held back."""
-        return ""
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,10 @@ class PlainDialect:
             code=Code.UNSUPPORTED_VALUE,
             feature="messages",
         )
+
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:  # noqa: ARG002 -- nothing is ever rendered
+        """Nothing: what can not be rendered is refused."""
+        return ()
 
     def parser(self) -> VisibleText:
         """A new parser for one answer."""

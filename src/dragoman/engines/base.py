@@ -26,11 +26,21 @@ class SpecialToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FillInTokens:
+    """The texts of the control tokens around a gap: before what precedes it, before what follows, before what fills it (S48)."""
+
+    prefix: str
+    suffix: str
+    middle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
     """What an engine said of itself and its model once it had loaded.
 
-    ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``tokenize``,
-    ``special``, ``images``, ``cancel-in-prefill``, ``invariant``, ``deterministic``); absent means that it must not be asked for.
+    ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``processors``,
+    ``stop_ids``, ``tokenize``, ``special``, ``images``, ``cancel-in-prefill``, ``invariant``, ``deterministic``); absent means that it
+    must not be asked for. ``fill_in`` is None where the vocabulary has no tokens for a gap.
     """
 
     model: str
@@ -43,6 +53,7 @@ class EngineInfo:
     special_tokens: tuple[SpecialToken, ...] = ()
     bos_token: str | None = None
     eos_token: str | None = None
+    fill_in: FillInTokens | None = None
     features: frozenset[str] = frozenset()
     fingerprint: str = ""
     build: dict[str, str] = field(default_factory=dict)
@@ -52,17 +63,20 @@ class EngineInfo:
 class EngineRequest:
     """One sequence to compute.
 
-    ``max_tokens`` is a ceiling of at least 0, clamped by the engine to its context. ``logprobs`` is the number of alternatives
-    per generated token (0 to 32; None is off). ``echo`` asks for one Echo per prompt position, with as many. ``slot`` is
-    the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
+    ``max_tokens`` is a ceiling of at least 0, clamped by the engine to its context. Before ``min_tokens`` the model can not end it, nor
+    can ``stop_token_ids``, which end it like the model's own end token and are written as the last token. ``logprobs`` is the number
+    of alternatives per generated token (0 to 32; None is off); ``echo`` asks for one Echo per prompt position, with as many as it
+    says. ``slot`` is the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
     """
 
     prompt: Prompt
     max_tokens: int
     sampling: SamplingParams
+    min_tokens: int = 0
+    stop_token_ids: tuple[int, ...] = ()
     ignore_eos: bool = False
     logprobs: int | None = None
-    echo: bool = False
+    echo: int | None = None
     slot: int = 0
     isolation: str = ""
 

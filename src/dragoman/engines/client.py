@@ -149,7 +149,7 @@ class EngineClient:
         """
         info = await self._ready()
         command = submit_command(next(self._ids), request, info, extended=self._supervisor.extended)
-        stream = Stream(command, self, echo=request.echo)
+        stream = Stream(command, self, echo=request.echo is not None)
         await self._hand_over(stream)
         return stream
 

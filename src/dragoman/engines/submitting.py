@@ -105,7 +105,7 @@ def _extension(request: EngineRequest) -> JsonObject | None:
         extension["ignore_eos"] = True
     if request.logprobs is not None:
         extension["logprobs"] = request.logprobs
-    if request.echo:
+    if request.echo is not None:
         extension["echo"] = True
     if request.isolation:
         extension["isolation"] = request.isolation
@@ -119,7 +119,7 @@ def _refuse(request: EngineRequest, info: EngineInfo, *, extended: bool) -> None
     needs = {
         "ids": isinstance(request.prompt, TokenPrompt),
         "logprobs": request.logprobs is not None,
-        "echo": request.echo,
+        "echo": request.echo is not None,
         "top_k": request.sampling.top_k > 0,
         "min_p": request.sampling.min_p > 0,
         "seed": request.sampling.seed is not None,

@@ -132,11 +132,15 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """The request has a sequence, and its prompt will be computed. ``cached_tokens`` of it are there already."""
+    """The request has a sequence, and its prompt will be computed. ``cached_tokens`` of it are there already.
+
+    ``miss`` says in one word why it is not more (extension); empty where only the last token is missing, or nothing is known.
+    """
 
     id: int
     prompt_tokens: int
     cached_tokens: int = 0
+    miss: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,24 @@ No I/O and no events: one reader is fed one answer's tokens in order, and says w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dragoman.core.events import ReasoningDelta, TextDelta
 from dragoman.core.text import StopScanner, Utf8Decoder
-from dragoman.dialects.base import OutputParser
+from dragoman.dialects.base import Channel, OutputParser, Piece
 from dragoman.protocol.frames import Data
 
 
 class RawText:
     """The parser of a raw prompt, which has no dialect: control tokens are not text, everything else is."""
 
-    def feed(self, text: str, *, special: bool) -> str:
+    def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
         """The text itself; nothing for a control token."""
-        return "" if special else text
+        return (Piece(Channel.HIDDEN if special else Channel.TEXT, text),)
 
-    def finish(self) -> str:
+    def finish(self) -> Sequence[Piece]:
         """Nothing is ever held back."""
-        return ""
+        return ()
 
 
 class AnswerReader:
@@ -47,19 +50,22 @@ class AnswerReader:
         self._decoder = Utf8Decoder()
         self._scanner = StopScanner(self._stops) if self._stops else None
 
-    def feed(self, data: Data) -> str:
+    def feed(self, data: Data) -> Sequence[TextDelta | ReasoningDelta]:
         """Take one token; return the text that is certain now, often none."""
+        return _deltas(self._feed(data))
+
+    def finish(self) -> Sequence[TextDelta | ReasoningDelta]:
+        """The engine has ended the answer; return what was held back. A stop may match even here."""
+        return _deltas(self._flush(self._broken_off()))
+
+    def _feed(self, data: Data) -> str:
         self.tokens += 1
         if data.token in self._special_tokens:
             return self._control(data.payload.decode(errors="replace"))
         text = self._decoder.feed(data.payload)
         if not text:
             return ""
-        return self._show(self._parser.feed(text, special=False))
-
-    def finish(self) -> str:
-        """The engine has ended the answer; return what was held back. A stop may match even here."""
-        return self._flush(self._broken_off())
+        return self._show(_text(self._parser.feed(text, special=False)))
 
     def _control(self, text: str) -> str:
         before = self._broken_off()
@@ -68,15 +74,15 @@ class AnswerReader:
             if not self.ended:
                 self._note(text)
             return shown
-        return self._show(before + self._parser.feed(text, special=True))
+        return self._show(before + _text(self._parser.feed(text, special=True)))
 
     def _broken_off(self) -> str:
         """The dialect's reading of bytes that never became a character."""
         rest = self._decoder.finish()
-        return self._parser.feed(rest, special=False) if rest else ""
+        return _text(self._parser.feed(rest, special=False)) if rest else ""
 
     def _flush(self, before: str) -> str:
-        shown = self._show(before + self._parser.finish())
+        shown = self._show(before + _text(self._parser.finish()))
         if self._scanner is not None and not self.ended:
             shown += self._scanner.finish()
             self._note(self._scanner.matched)
@@ -93,3 +99,11 @@ class AnswerReader:
         if matched is not None:
             self.ended = True
             self.stop_sequence = matched if matched in self._client_stops else None
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces if piece.channel is Channel.TEXT)
+
+
+def _deltas(text: str) -> Sequence[TextDelta]:
+    return (TextDelta(text=text),) if text else ()

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from typing import TypeAlias, assert_never
 
 from dragoman.core.errors import Code, EngineFailed, ServiceError
-from dragoman.core.events import Accepted, Finished, FinishReason, GenerationEvent, TextDelta, Usage
+from dragoman.core.events import (
+    Accepted,
+    ChoiceFinished,
+    Finished,
+    FinishReason,
+    GenerationEvent,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 from dragoman.core.observer import Outcome
 from dragoman.engines.base import EngineOutput, EngineStream
 from dragoman.protocol.frames import Accept, Data, Done, Echo, Progress, Tool
@@ -50,7 +59,7 @@ class Generation:
         self._lease = lease
         self._spawn = spawn
         self._over = False
-        self._finished: Finished | None = None
+        self._ended: tuple[ChoiceFinished, Finished] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._events = self._answer()
 
@@ -69,22 +78,23 @@ class Generation:
         try:
             yield self.accepted
             async for output in self._outputs:
-                text = ""
+                deltas: Sequence[TextDelta | ReasoningDelta] = ()
                 match output:
                     case Data():
-                        text = self._token(output)
+                        deltas = self._token(output)
                         if self._reader.ended:
                             await self._cut()
                     case Done():
-                        text = self._complete(output)
+                        deltas = self._complete(output)
                     case Accept() | Echo() | Tool() | Progress():
                         pass
                     case _:
                         assert_never(output)
-                if text:
-                    yield TextDelta(text=text)
-                if self._finished is not None:
-                    yield self._finished
+                for delta in deltas:
+                    yield delta
+                if self._ended is not None:
+                    for event in self._ended:
+                        yield event
                     return
             raise EngineFailed("the engine's answer has no end", code=Code.ENGINE_PROTOCOL)
         except (asyncio.CancelledError, GeneratorExit):
@@ -94,7 +104,7 @@ class Generation:
             self._leave_behind(self._abort(), "failed")
             raise
 
-    def _token(self, data: Data) -> str:
+    def _token(self, data: Data) -> Sequence[TextDelta | ReasoningDelta]:
         if data.payload:
             self._lease.output()
         return self._reader.feed(data)
@@ -103,22 +113,19 @@ class Generation:
         """A stop string matched: the client's answer ends here, and the engine's soon."""
         await self._stream.stop()
         usage = self._usage(self._reader.tokens)
-        self._finished = Finished(reason=FinishReason.STOP, usage=usage, stop_sequence=self._reader.stop_sequence)
+        self._ended = (ChoiceFinished(reason=FinishReason.STOP, stop=self._reader.stop_sequence), Finished(usage=usage))
         self._leave_behind(self._drain(), "completed")
 
-    def _complete(self, done: Done) -> str:
+    def _complete(self, done: Done) -> Sequence[TextDelta | ReasoningDelta]:
         """The engine has ended the answer; what was held back is certain now, or a stop after all."""
-        text = self._reader.finish()
+        deltas = self._reader.finish()
         limited = done.length_limited and not self._reader.ended
         usage = self._usage(done.emitted)
-        self._finished = Finished(
-            reason=FinishReason.LENGTH if limited else FinishReason.STOP,
-            usage=usage,
-            stop_sequence=self._reader.stop_sequence,
-        )
+        reason = FinishReason.LENGTH if limited else FinishReason.STOP
+        self._ended = (ChoiceFinished(reason=reason, stop=self._reader.stop_sequence), Finished(usage=usage))
         self._over = True
         self._lease.end("completed", usage)
-        return text
+        return deltas
 
     def _usage(self, tokens: int) -> Usage:
         return Usage(

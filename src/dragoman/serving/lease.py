@@ -44,7 +44,9 @@ class Lease:
 
     def accepted(self, accepted: Accepted) -> None:
         """The engine took the request."""
-        self._observer.accepted(prompt_tokens=accepted.prompt_tokens, cached_tokens=accepted.cached_tokens)
+        self._observer.accepted(
+            surface=self._surface, prompt_tokens=accepted.prompt_tokens, cached_tokens=accepted.cached_tokens, miss=""
+        )
 
     def output(self) -> None:
         """The engine wrote something that is not empty; only the first time counts (S148)."""

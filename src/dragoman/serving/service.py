@@ -14,7 +14,7 @@ from typing import Final, Literal
 from dragoman.core.errors import Code, EngineFailed, NotFound, Overloaded, Unsupported
 from dragoman.core.events import Accepted
 from dragoman.core.observer import NullObserver, Observer
-from dragoman.core.request import Conversation, Detokenize, Generate, Prompt, Tokenize
+from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, PromptBatch, Tokenize
 from dragoman.core.results import Detokenized, ModelCard, Tokenized
 from dragoman.dialects.base import Dialect
 from dragoman.engines.base import Engine, EngineInfo, EngineOutput, EngineRequest, EngineStream
@@ -116,7 +116,8 @@ class Service:
             spawn=self._spawn,
         )
 
-    def _render(self, prompt: Conversation | Prompt) -> Prompt:
+    def _render(self, prompt: Conversation | FillIn | PromptBatch | Prompt) -> Prompt:
+        assert not isinstance(prompt, FillIn | PromptBatch)  # no surface makes them yet
         return self._dialect.render(prompt) if isinstance(prompt, Conversation) else prompt
 
     def _request(

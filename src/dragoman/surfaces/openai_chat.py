@@ -1,17 +1,17 @@
-"""OpenAI Chat Completions: the table of its fields, and the shape of its answers."""
+"""OpenAI Chat Completions: the table of its fields, and what they become."""
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 from dragoman.core.errors import Code, ServiceError
-from dragoman.core.events import Accepted, Finished, GenerationEvent, TextDelta
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
 from dragoman.core.request import Conversation, Generate
 from dragoman.surfaces import openai_errors
-from dragoman.surfaces.base import Call, ErrorReply, ServerEvent, Stamp
+from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.openai_chat_projector import ChatProjector
 from dragoman.surfaces.openai_fields import (
     BUDGET,
     CACHE_SLOT,
@@ -25,17 +25,7 @@ from dragoman.surfaces.openai_fields import (
     sampling,
 )
 from dragoman.surfaces.openai_messages import MESSAGES
-from dragoman.surfaces.openai_stream import (
-    KEEPALIVE,
-    ChunkTemplate,
-    chunk,
-    ending,
-    failure,
-    finish_word,
-    header,
-    sse,
-    usage_object,
-)
+from dragoman.surfaces.openai_stream import KEEPALIVE
 from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
 
 _MODALITIES: Final = array(TEXT, at_least=1, of="strings")
@@ -138,58 +128,3 @@ class ChatCompletions:
     def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call)
-
-
-class ChatProjector:
-    """One answer as ``chat.completion.chunk`` events, or as one ``chat.completion``."""
-
-    def __init__(self, call: Call, stamp: Stamp) -> None:
-        self._call = call
-        self._stamp = stamp
-        self._id = f"chatcmpl-{call.request_id or stamp.id}"
-        self._head = header("chat.completion.chunk", self._id, stamp)
-        self._content = ChunkTemplate(self._chunk({"content": ChunkTemplate.HOLE}))
-        self._text: list[str] = []
-        self._finished: Finished | None = None
-
-    def feed(self, event: GenerationEvent) -> list[ServerEvent]:
-        """The role first, then text, then the reason of the end, usage where asked for, and ``[DONE]``."""
-        match event:
-            case TextDelta(text=text):
-                self._text.append(text)
-                return [self._content.fill(text)]
-            case Accepted():
-                return [sse(self._chunk({"role": "assistant", "content": "", "refusal": None}))]
-            case Finished(reason=reason, usage=usage):
-                self._finished = event
-                return ending(self._head, _choice({}, finish_word(reason)), self._call, usage)
-            case _:
-                assert_never(event)
-
-    def fail(self, error: ServiceError) -> list[ServerEvent]:
-        """One error event, and no ``[DONE]``."""
-        return failure(error, self._call)
-
-    def result(self) -> JsonObject:
-        """The ``chat.completion``."""
-        if self._finished is None:
-            raise RuntimeError("the answer has not finished")
-        choice: JsonObject = {
-            "index": 0,
-            "message": {"role": "assistant", "content": "".join(self._text), "refusal": None, "annotations": []},
-            "logprobs": None,
-            "finish_reason": finish_word(self._finished.reason),
-        }
-        return {
-            **header("chat.completion", self._id, self._stamp),
-            "choices": [choice],
-            "usage": usage_object(self._finished.usage),
-        }
-
-    def _chunk(self, delta: JsonObject) -> JsonObject:
-        return chunk(self._head, [_choice(delta, None)], self._call)
-
-
-def _choice(delta: JsonObject, finish_reason: str | None) -> JsonObject:
-    # The reason is null until it is known, never absent: clients test the key.
-    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}

@@ -1,20 +1,20 @@
-"""OpenAI Completions, the older surface for raw prompts: the table of its fields, and the shape of its answers.
+"""OpenAI Completions, the older surface for raw prompts: the table of its fields, and what they become.
 
 A prompt is the client's own template: special tokens are recognised in it unless ``parse_special`` is false.
 """
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 from dragoman.core.errors import ServiceError
-from dragoman.core.events import Accepted, Finished, GenerationEvent, TextDelta
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
 from dragoman.core.request import Generate, Prompt, TextPrompt, TokenPrompt
 from dragoman.surfaces import openai_errors
-from dragoman.surfaces.base import Call, ErrorReply, ServerEvent, Stamp
+from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, refused
+from dragoman.surfaces.openai_completions_projector import CompletionProjector
 from dragoman.surfaces.openai_fields import (
     CACHE_SLOT,
     MAX_TOKENS_FIELD,
@@ -26,16 +26,7 @@ from dragoman.surfaces.openai_fields import (
     limits,
     sampling,
 )
-from dragoman.surfaces.openai_stream import (
-    KEEPALIVE,
-    ChunkTemplate,
-    chunk,
-    ending,
-    failure,
-    finish_word,
-    header,
-    usage_object,
-)
+from dragoman.surfaces.openai_stream import KEEPALIVE
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, Place, Reader, integer, is_token_ids
 
 DEFAULT_MAX_TOKENS: Final = 16
@@ -125,43 +116,3 @@ def _neutral_prompt(form: Form) -> Prompt:
     if isinstance(prompt, str):
         return TextPrompt(text=prompt, parse_special=parse_special, add_special=add_special)
     return TokenPrompt(ids=prompt)
-
-
-class CompletionProjector:
-    """One answer as ``text_completion`` events, or as one ``text_completion``."""
-
-    def __init__(self, call: Call, stamp: Stamp) -> None:
-        self._call = call
-        self._head = header("text_completion", f"cmpl-{call.request_id or stamp.id}", stamp)
-        self._piece = ChunkTemplate(chunk(self._head, [_choice(ChunkTemplate.HOLE, None)], call))
-        self._text: list[str] = []
-        self._finished: Finished | None = None
-
-    def feed(self, event: GenerationEvent) -> list[ServerEvent]:
-        """Text, then the reason of the end, usage where asked for, and ``[DONE]``."""
-        match event:
-            case TextDelta(text=text):
-                self._text.append(text)
-                return [self._piece.fill(text)]
-            case Accepted():
-                return []
-            case Finished(reason=reason, usage=usage):
-                self._finished = event
-                return ending(self._head, _choice("", finish_word(reason)), self._call, usage)
-            case _:
-                assert_never(event)
-
-    def fail(self, error: ServiceError) -> list[ServerEvent]:
-        """One error event, and no ``[DONE]``."""
-        return failure(error, self._call)
-
-    def result(self) -> JsonObject:
-        """The ``text_completion``."""
-        if self._finished is None:
-            raise RuntimeError("the answer has not finished")
-        choice = _choice("".join(self._text), finish_word(self._finished.reason))
-        return {**self._head, "choices": [choice], "usage": usage_object(self._finished.usage)}
-
-
-def _choice(text: str, finish_reason: str | None) -> JsonObject:
-    return {"index": 0, "text": text, "logprobs": None, "finish_reason": finish_reason}

@@ -89,9 +89,6 @@ def chunk(head: JsonObject, choices: list[Json], call: Call, usage: Usage | None
     return {**head, "choices": choices, "usage": None if usage is None else usage_object(usage)}
 
 
-def ending(head: JsonObject, choice: JsonObject, call: Call, usage: Usage) -> list[ServerEvent]:
-    """The end of an answer: the choice with its finish reason, usage where asked for, ``[DONE]``."""
-    events = [sse(chunk(head, [choice], call))]
-    if call.include_usage:
-        events.append(sse(chunk(head, [], call, usage)))
-    return [*events, DONE]
+def ending(head: JsonObject, call: Call, usage: Usage) -> list[ServerEvent]:
+    """The end of a stream: usage where asked for, ``[DONE]``."""
+    return [sse(chunk(head, [], call, usage)), DONE] if call.include_usage else [DONE]
