@@ -20,13 +20,15 @@ class Call:
     """A parsed request: what to do, and how the client wants to hear of it.
 
     ``ignored`` lists the fields that were accepted without effect, for the ``x-dragoman-ignored`` header; each is
-    printable ASCII. ``request_id`` is the client's own id for the reply, in the place of the stamp's (S50).
+    printable ASCII. ``continuous_usage`` puts the usage so far into every chunk (vLLM's ``continuous_usage_stats``).
+    ``request_id`` is the client's own id for the reply, in the place of the stamp's (S50).
     ``spelling`` maps a feature that an error may name to the field in which this client asked for it.
     """
 
     operation: Generate
     stream: bool = False
     include_usage: bool = False
+    continuous_usage: bool = False
     ignored: tuple[str, ...] = ()
     request_id: str | None = None
     spelling: Mapping[str, str] = field(default_factory=dict)

@@ -6,13 +6,13 @@ field that is ``null`` counts as absent everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.json import Json
+from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.readers import ANYTHING, OBJECT, Place, Reader
 
 T = TypeVar("T")
@@ -30,7 +30,10 @@ class Disposition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field(Generic[T_co]):
-    """One row. ``neutral`` holds the values of a refused field that ask for nothing, and are let through."""
+    """One row. ``neutral`` holds the values of a refused field that ask for nothing, and are let through.
+
+    ``required`` is for documents: what must be there, and when, is said by whoever reads the form.
+    """
 
     name: str
     disposition: Disposition
@@ -38,6 +41,15 @@ class Field(Generic[T_co]):
     reader: Reader[T_co]
     neutral: tuple[Json, ...] = ()
     code: Code = Code.UNSUPPORTED_FIELD
+    required: bool = False
+
+    @property
+    def schema(self) -> JsonObject:
+        """A JSON Schema of what is let through, with the note as its description. ``null`` is absent, so it passes."""
+        if self.disposition is Disposition.REFUSED:
+            return {"enum": [*self.neutral, None], "description": self.note}
+        accepted = self.reader.schema if self.required else _or_null(self.reader.schema)
+        return {**accepted, "description": self.note}
 
 
 class Table:
@@ -57,10 +69,18 @@ class Table:
         """The row of a field, if it has one."""
         return self._rows.get(name)
 
+    @property
+    def schema(self) -> JsonObject:
+        """A JSON Schema of the object. Further fields pass, as they do where the server is not strict."""
+        schema: dict[str, Json] = {"type": "object", "properties": {row.name: row.schema for row in self}}
+        if required := [row.name for row in self if row.required]:
+            schema["required"] = list(required)
+        return schema
 
-def honoured(name: str, reader: Reader[T], note: str) -> Field[T]:
+
+def honoured(name: str, reader: Reader[T], note: str, *, required: bool = False) -> Field[T]:
     """A field that does what its contract says."""
-    return Field(name=name, disposition=Disposition.HONOURED, note=note, reader=reader)
+    return Field(name=name, disposition=Disposition.HONOURED, note=note, reader=reader, required=required)
 
 
 def ignored(name: str, note: str, reader: Reader[object] = ANYTHING) -> Field[object]:
@@ -124,6 +144,23 @@ class Form:
         """Note a field that this request made pointless, such as a budget that another one overrides."""
         if self.has(field):
             self._at.child(field.name).ignore()
+
+
+def record(table: Table, build: Callable[[Form], T]) -> Reader[T]:
+    """A reader of an object with a table of its own; ``build`` makes the value of its form."""
+
+    def read(value: Json, at: Place) -> T:
+        return build(Form(value, table, at))
+
+    return Reader(OBJECT.wants, read, table.schema)
+
+
+def _or_null(schema: JsonObject) -> JsonObject:
+    if not schema:  # anything, so null already
+        return schema
+    if isinstance(schema.get("type"), str) and "enum" not in schema:
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _settle(field: Field[object], value: Json, at: Place) -> None:

@@ -1,13 +1,13 @@
 """Typed readers of JSON values: each knows what it wants, and names the place where it got something else.
 
-A reader is data (``wants``, for documentation and messages) and a function. Nothing is converted silently: a
+A reader is data (``wants`` for messages, ``schema`` for machines) and a function. Nothing is converted silently: a
 number in a string is a string, and ``true`` is not 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeGuard, TypeVar
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
@@ -77,10 +77,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Reader(Generic[T_co]):
-    """``read`` returns the typed value or raises ``InvalidRequest``; ``wants`` completes "must be ..."."""
+    """``read`` returns the typed value or raises ``InvalidRequest``; ``wants`` completes "must be ...".
+
+    ``schema`` is a JSON Schema (2020-12) that accepts what ``read`` accepts, as far as a schema can say it.
+    """
 
     wants: str
     read: Callable[[Json, Place], T_co]
+    schema: JsonObject = field(default_factory=dict, compare=False)
 
 
 def integer(low: int, high: int) -> Reader[int]:
@@ -92,7 +96,7 @@ def integer(low: int, high: int) -> Reader[int]:
             return value
         raise at.invalid(wants, value)
 
-    return Reader(wants, read)
+    return Reader(wants, read, {"type": "integer", "minimum": low, "maximum": high})
 
 
 def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
@@ -107,7 +111,8 @@ def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
                 return float(value)
         raise at.invalid(wants, value)
 
-    return Reader(wants, read)
+    bottom = {"exclusiveMinimum": low} if above else {"minimum": low}
+    return Reader(wants, read, {"type": "number", **bottom, "maximum": high})
 
 
 def array(item: Reader[T], *, at_least: int = 0, of: str) -> Reader[tuple[T, ...]]:
@@ -119,7 +124,10 @@ def array(item: Reader[T], *, at_least: int = 0, of: str) -> Reader[tuple[T, ...
             return tuple(item.read(entry, at.child(index)) for index, entry in enumerate(value))
         raise at.invalid(wants, value)
 
-    return Reader(wants, read)
+    schema: dict[str, Json] = {"type": "array", "items": item.schema}
+    if at_least:
+        schema["minItems"] = at_least
+    return Reader(wants, read, schema)
 
 
 def is_token_ids(value: Json) -> TypeGuard[list[int]]:
@@ -163,10 +171,10 @@ def _mapping(value: Json, at: Place) -> JsonObject:
 
 
 ANYTHING: Final = Reader("any value", _anything)
-BOOLEAN: Final = Reader("true or false", _boolean)
-TEXT: Final = Reader("a string", _text)
-PROMPT_TEXT: Final = Reader("a string", _prompt_text)
-OBJECT: Final = Reader("an object", _mapping)
+BOOLEAN: Final = Reader("true or false", _boolean, {"type": "boolean"})
+TEXT: Final = Reader("a string", _text, {"type": "string"})
+PROMPT_TEXT: Final = Reader("a string", _prompt_text, {"type": "string"})
+OBJECT: Final = Reader("an object", _mapping, {"type": "object"})
 
 
 def _got(value: Json) -> str:

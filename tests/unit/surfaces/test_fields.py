@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.fields import Form, Table, honoured, ignored, record, refused
 from dragoman.surfaces.readers import BOOLEAN, Place, integer
 
 SIZE = honoured("size", integer(0, 9), "How many.")
@@ -99,3 +99,27 @@ def test_forms_inside_a_form_share_its_record():
 def test_a_name_has_one_row():
     with pytest.raises(ValueError):
         Table(SIZE, SIZE)
+
+
+def test_a_table_is_a_json_schema_in_which_null_counts_as_absent():
+    table = Table(SIZE, NOTED, HALF, ignored("free", "Anything."), honoured("must", BOOLEAN, "Needed.", required=True))
+    assert table.schema == {
+        "type": "object",
+        "properties": {
+            "size": {"type": ["integer", "null"], "minimum": 0, "maximum": 9, "description": "How many."},
+            "noted": {"type": ["boolean", "null"], "description": "No use."},
+            "half": {"enum": [0, [], None], "description": "too hard"},
+            "free": {"description": "Anything."},
+            "must": {"type": "boolean", "description": "Needed."},
+        },
+        "required": ["must"],
+    }
+
+
+def test_an_object_with_a_table_of_its_own_is_read_at_its_place():
+    inner = record(Table(SIZE), lambda form: form.read(SIZE, 1))
+    assert inner.read({"size": 3}, Place().child("outer")) == 3
+    assert inner.schema == Table(SIZE).schema
+    with pytest.raises(InvalidRequest) as caught:
+        inner.read({"size": "3"}, Place().child("outer"))
+    assert caught.value.param == "outer.size"

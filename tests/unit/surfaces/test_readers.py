@@ -130,3 +130,19 @@ def test_token_ids_are_what_an_engine_can_hold(value):
 @pytest.mark.parametrize("value", [[-1], [True], [1.0], ["1"], [2**31], [[1]], "12", None, (1, 2)])
 def test_anything_else_is_no_token_ids(value):
     assert not is_token_ids(value)
+
+
+@pytest.mark.parametrize(
+    "reader, schema",
+    [
+        (integer(0, 9), {"type": "integer", "minimum": 0, "maximum": 9}),
+        (number(0, 2), {"type": "number", "minimum": 0, "maximum": 2}),
+        (number(0, 1, above=True), {"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+        (BOOLEAN, {"type": "boolean"}),
+        (TEXT, {"type": "string"}),
+        (array(TEXT, of="strings"), {"type": "array", "items": {"type": "string"}}),
+        (array(BOOLEAN, at_least=1, of="x"), {"type": "array", "items": {"type": "boolean"}, "minItems": 1}),
+    ],
+)
+def test_a_reader_says_what_it_accepts_as_json_schema(reader, schema):
+    assert reader.schema == schema
