@@ -99,11 +99,15 @@ class PromptRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
-    """Text that the client may see now: whole characters. It is empty only where it carries records."""
+    """Text that the client may see now: whole characters. It is empty only where it carries records.
+
+    ``generated`` counts the choice's tokens so far, those that are held back included; 0 where nobody counts.
+    """
 
     text: str
     choice: int = 0
     tokens: tuple[TokenRecord, ...] = ()
+    generated: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +117,20 @@ class ReasoningDelta:
     text: str
     choice: int = 0
     tokens: tuple[TokenRecord, ...] = ()
+    generated: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceFinished:
-    """The end of one choice. ``stop`` is what the client asked to stop at and was met: a string, or a token's id."""
+    """The end of one choice. ``stop`` is what the client asked to stop at and was met: a string, or a token's id.
+
+    ``generated`` counts its tokens, as in ``TextDelta``.
+    """
 
     reason: FinishReason
     choice: int = 0
     stop: str | int | None = None
+    generated: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
