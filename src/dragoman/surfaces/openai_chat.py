@@ -7,11 +7,12 @@ from typing import Final
 from dragoman.core.errors import Code, ServiceError
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
-from dragoman.core.request import Conversation, Generate
+from dragoman.core.request import Generate
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
 from dragoman.surfaces.openai_chat_projector import ChatProjector
+from dragoman.surfaces.openai_conversation import CONVERSATION, CONVERSATION_SPELLING, conversation
 from dragoman.surfaces.openai_fields import (
     BUDGET,
     CACHE_SLOT,
@@ -49,6 +50,7 @@ FIELDS: Final = Table(
     MESSAGES,
     MAX_COMPLETION_TOKENS,
     MAX_TOKENS_FIELD,
+    *CONVERSATION,
     *SHARED,
     ignored("store", _BOOKKEEPING),
     ignored("metadata", _BOOKKEEPING),
@@ -77,15 +79,9 @@ FIELDS: Final = Table(
     refused("tool_choice", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
     refused("functions", _NO_TOOLS, []),
     refused("function_call", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
-    refused("reasoning_effort", _NO_REASONING, "none", code=Code.UNSUPPORTED_VALUE),
     refused("include_reasoning", _NO_REASONING, True),
-    refused("enable_thinking", _NO_REASONING, False, reader=BOOLEAN),
-    refused("preserve_thinking", _NO_REASONING),
     refused("thinking_token_budget", _NO_REASONING),
     refused("chat_template", "a template comes from the model, not from a request"),
-    refused("chat_template_kwargs", _NO_TEMPLATE_ARGS, {}),
-    refused("add_generation_prompt", _NO_TEMPLATE_ARGS, True),
-    refused("continue_final_message", _NO_TEMPLATE_ARGS, False),
     refused("add_special_tokens", _NO_TEMPLATE_ARGS, False),
     refused("documents", _NO_TEMPLATE_ARGS, []),
 )
@@ -106,7 +102,7 @@ class ChatCompletions:
             budget_field, max_tokens = MAX_COMPLETION_TOKENS, preferred
             form.ignore(MAX_TOKENS_FIELD)
         operation = Generate(
-            prompt=Conversation(messages=form.require(MESSAGES)),
+            prompt=conversation(form),
             model=form.read(MODEL, None),
             sampling=sampling(form),
             limits=limits(form, max_tokens),
@@ -117,7 +113,7 @@ class ChatCompletions:
             stream=form.read(STREAM, False),
             include_usage=form.read(STREAM_OPTIONS, False),
             request_id=form.read(REQUEST_ID, None),
-            spelling={"prompt": MESSAGES.name, "output_budget": budget_field.name},
+            spelling={**CONVERSATION_SPELLING, "prompt": MESSAGES.name, "output_budget": budget_field.name},
             ignored=form.ignored,  # last: reading is what fills it
         )
 

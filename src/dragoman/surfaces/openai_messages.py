@@ -1,21 +1,30 @@
 """Reads OpenAI's ``messages`` into a conversation; Chat Completions and /tokenize share it.
 
 Each fault is named by its path, such as ``messages.0.content.1``. Media and deprecated forms are refused at the
-place where they stand.
+place where they stand. What an SDK makes of an answer is read when it comes back as a message: nulls, refusals, reasoning.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from dragoman.core.errors import Code
 from dragoman.core.json import Json
 from dragoman.core.request import Message, Role, TextPart, ToolCall
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
-from dragoman.surfaces.readers import PROMPT_TEXT, TEXT, Place, Reader, array
+from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, TEXT, Place, Reader, array
 
 _ROLES: Final = tuple(role.value for role in Role)
-_MEDIA: Final = ("image_url", "input_image", "input_audio", "audio_url", "video_url", "file", "refusal")
+_MEDIA: Final = ("image_url", "input_image", "input_audio", "audio_url", "video_url", "file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """All messages; ``prefix`` is what the last one says of itself: that it is the beginning of the answer, or that it is not."""
+
+    messages: tuple[Message, ...]
+    prefix: bool | None = None
 
 
 def _role(value: Json, at: Place) -> Role:
@@ -32,6 +41,8 @@ def _part(value: Json, at: Place) -> TextPart:
     kind = form.require(PART_TYPE)
     if kind in _MEDIA:
         raise at.unsupported(f'{at.path} is of type "{kind}": only text is supported')
+    if kind == "refusal":
+        return TextPart(text=form.require(PART_REFUSAL))
     if kind != "text":
         raise at.child("type").wrong(f'{at.path}.type must be "text"')
     return TextPart(text=form.require(PART_TEXT))
@@ -59,71 +70,129 @@ def _tool_call(value: Json, at: Place) -> ToolCall:
     return ToolCall(id=form.require(TOOL_CALL_ID_OF_CALL), name=name, arguments=arguments)
 
 
-def _message(value: Json, at: Place) -> Message:
+def _message(value: Json, at: Place) -> Transcript:
     form = Form(value, MESSAGE_FIELDS, at)
     role = form.require(ROLE)
+    for field in OF_ASSISTANTS:
+        if role is not Role.ASSISTANT and form.read(field, None) not in (None, (), False):
+            raise at.child(field.name).wrong(f"{at.path}.{field.name} belongs to an assistant message")
     calls = form.read(TOOL_CALLS, ())
-    if calls and role is not Role.ASSISTANT:
-        raise at.child("tool_calls").wrong(f"{at.path}.tool_calls belongs to an assistant message")
-    call_id = form.read(TOOL_CALL_ID, None)
-    if role is Role.TOOL:
-        call_id = form.require(TOOL_CALL_ID)
-    elif call_id is not None:
-        raise at.child("tool_call_id").wrong(f"{at.path}.tool_call_id belongs to a tool message")
-    reasoning = form.read(REASONING, None)
-    if reasoning is not None and role is not Role.ASSISTANT:
-        raise at.child("reasoning_content").wrong(f"{at.path}.reasoning_content belongs to an assistant message")
-    return Message(
+    refusal = form.read(REFUSAL, None)
+    reasoning = _reasoning(form)
+    # An assistant may have said nothing: it called tools, declined, or ran out of tokens while it thought.
+    silent = bool(calls or refusal or reasoning)
+    parts = form.read(CONTENT, ()) if silent else form.require(CONTENT)
+    message = Message(
         role=role,
-        # An assistant may have said nothing where it called tools.
-        parts=form.read(CONTENT, ()) if calls else form.require(CONTENT),
+        parts=parts if refusal is None else (*parts, TextPart(text=refusal)),
         name=form.read(NAME, None),
         reasoning=reasoning,
         tool_calls=calls,
-        tool_call_id=call_id,
+        tool_call_id=_tool_call_id(form, role, at),
     )
+    return Transcript(messages=(message,), prefix=form.read(PREFIX, form.read(PARTIAL, None)))
 
 
-PART_TYPE: Final = honoured("type", TEXT, 'Only `"text"`.')
+def _reasoning(form: Form) -> str | None:
+    if form.has(REASONING_CONTENT):
+        form.ignore(REASONING)
+    return form.read(REASONING_CONTENT, form.read(REASONING, None))
+
+
+def _tool_call_id(form: Form, role: Role, at: Place) -> str | None:
+    if role is Role.TOOL:
+        return form.require(TOOL_CALL_ID)
+    if form.has(TOOL_CALL_ID):
+        raise at.child("tool_call_id").wrong(f"{at.path}.tool_call_id belongs to a tool message")
+    return None
+
+
+def _transcript(value: Json, at: Place) -> Transcript:
+    turns = _TURNS.read(value, at)
+    for index, turn in enumerate(turns[:-1]):
+        if turn.prefix:
+            raise at.child(index).wrong(f"{at.child(index).path} is not the last message, so nothing can continue it")
+    return Transcript(messages=tuple(turn.messages[0] for turn in turns), prefix=turns[-1].prefix)
+
+
+PART_TYPE: Final = honoured("type", TEXT, '`"text"`, or `"refusal"` in what an assistant said.', required=True)
 PART_TEXT: Final = honoured("text", PROMPT_TEXT, "The text.")
-PART_FIELDS: Final = Table(PART_TYPE, PART_TEXT)
+PART_REFUSAL: Final = honoured("refusal", PROMPT_TEXT, "The words of a refusal; text like any other.")
+PART_FIELDS: Final = Table(
+    PART_TYPE,
+    PART_TEXT,
+    PART_REFUSAL,
+    ignored("prompt_cache_breakpoint", "Prompts share their cached prefixes without a hint."),
+    ignored("cache_control", "Prompts share their cached prefixes without a hint."),
+)
 
-FUNCTION_NAME: Final = honoured("name", PROMPT_TEXT, "The function that was called.")
-ARGUMENTS: Final = honoured("arguments", PROMPT_TEXT, "JSON as the model wrote it; it is not checked.")
+FUNCTION_NAME: Final = honoured("name", PROMPT_TEXT, "The function that was called.", required=True)
+ARGUMENTS: Final = honoured("arguments", PROMPT_TEXT, "JSON as the model wrote it; it is not checked.", required=True)
 FUNCTION_FIELDS: Final = Table(FUNCTION_NAME, ARGUMENTS)
 
-TOOL_CALL_ID_OF_CALL: Final = honoured("id", PROMPT_TEXT, "What the tool's answer refers to.")
+TOOL_CALL_ID_OF_CALL: Final = honoured("id", PROMPT_TEXT, "What the tool's answer refers to.", required=True)
 TOOL_CALL_TYPE: Final = honoured("type", TEXT, 'Only `"function"`, which is the default.')
-FUNCTION: Final = honoured("function", Reader("an object", _function), "`name` and `arguments`.")
-TOOL_CALL_FIELDS: Final = Table(TOOL_CALL_ID_OF_CALL, TOOL_CALL_TYPE, FUNCTION)
+FUNCTION: Final = honoured(
+    "function", Reader("an object", _function, FUNCTION_FIELDS.schema), "`name` and `arguments`.", required=True
+)
+TOOL_CALL_FIELDS: Final = Table(
+    TOOL_CALL_ID_OF_CALL,
+    TOOL_CALL_TYPE,
+    FUNCTION,
+    ignored("index", "Its place in the stream that it came from."),
+    refused("custom", "only calls to functions"),
+)
 
-ROLE: Final = honoured("role", Reader(f"one of {', '.join(_ROLES)}", _role), "Who speaks.")
+_TOOL_CALL: Final = Reader("an object", _tool_call, TOOL_CALL_FIELDS.schema)
+
+ROLE: Final = honoured(
+    "role", Reader(f"one of {', '.join(_ROLES)}", _role, {"enum": list(_ROLES)}), "Who speaks.", required=True
+)
 CONTENT: Final = honoured(
     "content",
-    Reader("a string, or a non-empty array of text parts", _content),
-    "May be absent where there are `tool_calls`.",
+    Reader(
+        "a string, or a non-empty array of text parts",
+        _content,
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": PART_FIELDS.schema, "minItems": 1}]},
+    ),
+    "May be absent where an assistant called tools, refused, or only reasoned.",
 )
 NAME: Final = honoured("name", PROMPT_TEXT, "Handed to the chat template.")
-TOOL_CALLS: Final = honoured(
-    "tool_calls", array(Reader("an object", _tool_call), of="tool calls"), "Of an assistant message."
-)
+TOOL_CALLS: Final = honoured("tool_calls", array(_TOOL_CALL, of="tool calls"), "Of an assistant message.")
 TOOL_CALL_ID: Final = honoured("tool_call_id", PROMPT_TEXT, "Of a tool message, where it is required.")
-REASONING: Final = honoured("reasoning_content", PROMPT_TEXT, "Of an assistant message, as clients replay it.")
+REASONING_CONTENT: Final = honoured("reasoning_content", PROMPT_TEXT, "Of an assistant message, as clients replay it.")
+REASONING: Final = honoured(
+    "reasoning", PROMPT_TEXT, "OpenRouter's and vLLM's name for `reasoning_content`, which wins."
+)
+REFUSAL: Final = honoured("refusal", PROMPT_TEXT, "Of an assistant message: words of its own, after its content.")
+PREFIX: Final = honoured(
+    "prefix",
+    BOOLEAN,
+    "Of a last message, an assistant's, as DeepSeek and Mistral have it: says `continue_final_message`, which wins.",
+)
+PARTIAL: Final = honoured("partial", BOOLEAN, "Kimi's and Qwen's name for `prefix`, which wins.")
+OF_ASSISTANTS: Final = (TOOL_CALLS, REASONING_CONTENT, REASONING, REFUSAL, PREFIX, PARTIAL)
 MESSAGE_FIELDS: Final = Table(
     ROLE,
     CONTENT,
     NAME,
     TOOL_CALLS,
     TOOL_CALL_ID,
+    REASONING_CONTENT,
     REASONING,
+    REFUSAL,
+    PREFIX,
+    PARTIAL,
     ignored("annotations", "Links that we never make."),
-    refused("refusal", "send what the assistant said as content", ""),
+    ignored("reasoning_details", "OpenRouter's other form of `reasoning`."),
     refused("audio", "only text is supported"),
     refused("function_call", "send tool_calls", code=Code.UNSUPPORTED_FIELD),
 )
 
+_TURNS: Final = array(Reader("an object", _message, MESSAGE_FIELDS.schema), at_least=1, of="messages")
+
 MESSAGES: Final = honoured(
     "messages",
-    array(Reader("an object", _message), at_least=1, of="messages"),
+    Reader(_TURNS.wants, _transcript, _TURNS.schema),
     "Required, except where another prompt may be given.",
 )
