@@ -55,6 +55,7 @@ def build_app(
         Route("/health", info.health, methods=["GET"]),
         Route("/metrics", info.metrics, methods=["GET"]),
         Route("/version", info.version, methods=["GET"]),
+        Route("/openapi.json", info.openapi, methods=["GET"]),
         Route("/", info.root, methods=["GET"]),
     ]
     middleware = [  # a request passes from the top to the bottom

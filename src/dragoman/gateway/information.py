@@ -12,7 +12,7 @@ from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.replies import json_reply
 from dragoman.metrics import Metrics
 from dragoman.serving.service import Service
-from dragoman.surfaces import models, tokens
+from dragoman.surfaces import models, openapi, tokens
 
 
 class Information:
@@ -22,6 +22,7 @@ class Information:
         self._service = service
         self._metrics = metrics
         self._options = options
+        self._document = openapi.document(version=__version__)
 
     async def root(self, _: Request) -> Response:
         """Something to see for those who open the address, and for clients that ask whether anybody is there."""
@@ -30,6 +31,10 @@ class Information:
     async def version(self, _: Request) -> Response:
         """The server's version."""
         return json_reply({"version": __version__})
+
+    async def openapi(self, _: Request) -> Response:
+        """What every route takes and answers, as OpenAPI 3.1."""
+        return json_reply(self._document)
 
     async def health(self, request: Request) -> Response:
         """200 when ``ok``, else 503; strangers learn the status alone (S11)."""
