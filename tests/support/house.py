@@ -35,7 +35,7 @@ class House:
         options: GatewayOptions | None = None,
     ) -> None:
         self.engine: Any = engine or HandEngine()
-        self.metrics = Metrics(max_queue=max_queue, surfaces=("chat", "completions"))
+        self.metrics = Metrics(max_queue=max_queue, model="small", surfaces=("chat", "completions"))
         self.service = Service(
             engine=self.engine,
             dialect=dialect or TagDialect(),

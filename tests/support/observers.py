@@ -34,8 +34,14 @@ class Diary:
     def cancelled(self, phase: Phase) -> None:
         self.events.append(("cancelled", phase))
 
-    def accepted(self, *, prompt_tokens: int, cached_tokens: int) -> None:
-        self.events.append(("accepted", prompt_tokens, cached_tokens))
+    def accepted(self, *, surface: str, prompt_tokens: int, cached_tokens: int, miss: str) -> None:
+        self.events.append(("accepted", surface, prompt_tokens, cached_tokens, miss))
+
+    def first_token(self, *, surface: str, after: float) -> None:
+        self.events.append(("first_token", surface, after))
+
+    def token_gap(self, *, surface: str, seconds: float) -> None:
+        self.events.append(("token_gap", surface, seconds))
 
     def first_output(self, *, after: float) -> None:
         self.events.append(("first_output", after))

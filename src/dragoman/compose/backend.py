@@ -59,14 +59,20 @@ async def open_backend(
 
     Raises ``StartFailed`` for what the operator can put right, ``EngineFailed`` when the engine cannot load.
     """
-    metrics = Metrics(max_queue=settings.max_queue, surfaces=(ChatCompletions.name, Completions.name))
+
+    def restarted() -> None:
+        metrics.engine_restarted()  # made below: what has not been loaded cannot die and come back
+
     links = links or _links(settings)
-    engine = await _load(settings, links, on_progress=on_progress, on_restart=metrics.engine_restarted)
+    engine = await _load(settings, links, on_progress=on_progress, on_restart=restarted)
     try:
+        card = _card(settings, engine.info)
+        surfaces = (ChatCompletions.name, Completions.name)
+        metrics = Metrics(max_queue=settings.max_queue, model=card.id, surfaces=surfaces)
         service = Service(
             engine=engine,
             dialect=_dialect(settings, engine.info),
-            card=_card(settings, engine.info),
+            card=card,
             aliases=ALIASES,
             clock=time.monotonic,
             max_queue=settings.max_queue,

@@ -72,9 +72,9 @@ async def test_in_decode(streaming) -> None:
     assert stream.cancelled
     assert cancellations(house) == {"queue": 0, "prefill": 0, "decode": 1}
     assert house.metric("scheduler_active") == 0
-    assert house.metric("requests_total", surface="chat", outcome="cancelled") == 1
+    assert house.metric("requests_total", surface="chat", model="small", outcome="cancelled") == 1
     assert house.metric("scheduler_completed_total") == 0
-    assert house.metric("completion_tokens_total") == 2
+    assert house.metric("completion_tokens_total", surface="chat", model="small") == 2
 
 
 async def test_after_the_last_event_it_is_no_cancellation() -> None:
