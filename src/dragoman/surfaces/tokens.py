@@ -9,6 +9,7 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Conversation, Detokenize, TextPrompt, Tokenize
 from dragoman.core.results import Detokenized, Tokenized
 from dragoman.surfaces.fields import Form, Table, honoured, refused
+from dragoman.surfaces.openai_conversation import CONVERSATION, conversation
 from dragoman.surfaces.openai_fields import MODEL
 from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, Place, Reader, is_token_ids
@@ -20,7 +21,7 @@ def _ids(value: Json, at: Place) -> tuple[int, ...]:
     raise at.invalid(TOKEN_IDS.wants, value)
 
 
-TOKEN_IDS: Final = Reader("an array of token ids", _ids)
+TOKEN_IDS: Final = Reader("an array of token ids", _ids, {"type": "array", "items": {"type": "integer", "minimum": 0}})
 
 PROMPT: Final = honoured("prompt", PROMPT_TEXT, "The text; exactly one of `prompt`, `content` and `messages`.")
 CONTENT: Final = honoured("content", PROMPT_TEXT, "llama.cpp's name for `prompt`.")
@@ -30,9 +31,6 @@ ADD_SPECIAL_TOKENS: Final = honoured(
 ADD_SPECIAL: Final = honoured("add_special", BOOLEAN, "llama.cpp's name for `add_special_tokens`.")
 PARSE_SPECIAL: Final = honoured(
     "parse_special", BOOLEAN, "Default true: the text of a control token in the prompt is that token."
-)
-ADD_GENERATION_PROMPT: Final = honoured(
-    "add_generation_prompt", BOOLEAN, "Default true: `messages` are rendered as for an answer."
 )
 RETURN_TOKEN_STRS: Final = honoured("return_token_strs", BOOLEAN, "Default false: with the text of each token.")
 
@@ -44,22 +42,25 @@ TOKENIZE_FIELDS: Final = Table(
     ADD_SPECIAL_TOKENS,
     ADD_SPECIAL,
     PARSE_SPECIAL,
-    ADD_GENERATION_PROMPT,
+    *CONVERSATION,
     RETURN_TOKEN_STRS,
     refused("with_pieces", "send return_token_strs", False),
     refused("chat_template", "a template comes from the model, not from a request"),
-    refused("chat_template_kwargs", "the chat template cannot be steered yet", {}),
-    refused("continue_final_message", "the chat template cannot be steered yet", False),
     refused("tools", "calls to tools are not made yet", []),
 )
 
-TOKENS: Final = honoured("tokens", TOKEN_IDS, "Required.")
+TOKENS: Final = honoured("tokens", TOKEN_IDS, "The ids.", required=True)
 SKIP_SPECIAL_TOKENS: Final = honoured("skip_special_tokens", BOOLEAN, "Default false: control tokens are shown.")
 DETOKENIZE_FIELDS: Final = Table(MODEL, TOKENS, SKIP_SPECIAL_TOKENS)
 
 
-def parse_tokenize(body: JsonObject, *, strict: bool = False) -> tuple[Tokenize, tuple[str, ...]]:
-    """The operation, and the fields that had no effect. Raises ``InvalidRequest`` naming the field."""
+def parse_tokenize(
+    body: JsonObject, *, strict: bool = False, continue_assistant: bool = True
+) -> tuple[Tokenize, tuple[str, ...]]:
+    """The operation, and the fields that had no effect. ``continue_assistant`` is as in ``conversation``, and must be what chat has.
+
+    Raises ``InvalidRequest`` naming the field.
+    """
     form = Form(body, TOKENIZE_FIELDS, Place(strict=strict))
     given = [field.name for field in (PROMPT, CONTENT, MESSAGES) if form.has(field)]
     if len(given) != 1:
@@ -69,23 +70,30 @@ def parse_tokenize(body: JsonObject, *, strict: bool = False) -> tuple[Tokenize,
             param=given[-1] if given else PROMPT.name,
         )
     operation = Tokenize(
-        source=_conversation(form) if form.has(MESSAGES) else _text_prompt(form),
+        source=_source(form, continue_assistant=continue_assistant),
         model=form.read(MODEL, None),
         return_token_strs=form.read(RETURN_TOKEN_STRS, False),
     )
     return operation, form.ignored
 
 
-def _conversation(form: Form) -> Conversation:
-    return Conversation(messages=form.require(MESSAGES), add_generation_prompt=form.read(ADD_GENERATION_PROMPT, True))
-
-
-def _text_prompt(form: Form) -> TextPrompt:
+def _source(form: Form, *, continue_assistant: bool) -> Conversation | TextPrompt:
+    if form.has(MESSAGES):
+        _ignore(form, Table(ADD_SPECIAL_TOKENS, ADD_SPECIAL, PARSE_SPECIAL))
+        return conversation(form, continue_assistant=continue_assistant)
+    _ignore(form, CONVERSATION)
     return TextPrompt(
         text=form.require(PROMPT if form.has(PROMPT) else CONTENT),
         parse_special=form.read(PARSE_SPECIAL, True),
         add_special=form.read(ADD_SPECIAL_TOKENS, form.read(ADD_SPECIAL, True)),
     )
+
+
+def _ignore(form: Form, table: Table) -> None:
+    """Fields of the other kind of source: well-formed all the same, and listed."""
+    for row in table:
+        form.read(row, None)
+        form.ignore(row)
 
 
 def parse_detokenize(body: JsonObject, *, strict: bool = False) -> tuple[Detokenize, tuple[str, ...]]:

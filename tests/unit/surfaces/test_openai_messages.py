@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from openai.types import chat
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.request import Message, Role, TextPart, ToolCall
-from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_messages import MESSAGE_FIELDS, MESSAGES, PART_FIELDS, TOOL_CALL_FIELDS, Transcript
 from dragoman.surfaces.readers import Place
 
 
 def read(*messages, at=None):
+    return transcript(*messages, at=at).messages
+
+
+def transcript(*messages, at=None) -> Transcript:
     return MESSAGES.reader.read(list(messages), at or Place().child("messages"))
 
 
@@ -37,6 +42,63 @@ def test_a_tool_answers_a_call_that_an_assistant_made_without_words():
         Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="f", arguments='{"a": 1}'),)),
         Message(role=Role.TOOL, parts=(TextPart(text="3"),), tool_call_id="call_1"),
     )
+
+
+@pytest.mark.parametrize(
+    "official",
+    [
+        chat.ChatCompletionDeveloperMessageParam,
+        chat.ChatCompletionSystemMessageParam,
+        chat.ChatCompletionUserMessageParam,
+        chat.ChatCompletionAssistantMessageParam,
+        chat.ChatCompletionToolMessageParam,
+        chat.ChatCompletionFunctionMessageParam,
+    ],
+)
+def test_every_field_of_openais_messages_has_a_row(official):
+    assert set(official.__annotations__) <= {row.name for row in MESSAGE_FIELDS}
+
+
+@pytest.mark.parametrize(
+    "official, table",
+    [
+        (chat.ChatCompletionContentPartTextParam, PART_FIELDS),
+        (chat.ChatCompletionContentPartRefusalParam, PART_FIELDS),
+        (chat.ChatCompletionMessageFunctionToolCallParam, TOOL_CALL_FIELDS),
+        (chat.ChatCompletionMessageCustomToolCallParam, TOOL_CALL_FIELDS),
+    ],
+)
+def test_every_field_of_openais_parts_and_calls_has_a_row(official, table):
+    assert set(official.__annotations__) <= {row.name for row in table}
+
+
+def test_a_refusal_is_what_the_assistant_said():
+    said = {"role": "assistant", "content": None, "refusal": "I can't."}
+    assert read(said) == (Message(role=Role.ASSISTANT, parts=(TextPart(text="I can't."),)),)
+    assert read(said | {"content": "Sorry. "})[0].text == "Sorry. I can't."
+    assert read({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]})[0].text == "No."
+
+
+def test_reasoning_is_read_by_either_name():
+    said = {"role": "assistant", "content": "4"}
+    assert read(said | {"reasoning": "2+2"})[0].reasoning == "2+2"
+    at = Place().child("messages")
+    assert read(said | {"reasoning": "b", "reasoning_content": "a"}, at=at)[0].reasoning == "a"
+    assert list(at.ignored) == ["messages.*.reasoning"]
+
+
+def test_an_answer_that_ended_while_the_model_thought_can_be_sent_back():
+    assert read({"role": "assistant", "content": None, "reasoning_content": "Let me"}) == (
+        Message(role=Role.ASSISTANT, reasoning="Let me"),
+    )
+
+
+@pytest.mark.parametrize("name", ["prefix", "partial"])
+@pytest.mark.parametrize("value", [True, False])
+def test_a_last_message_can_say_that_it_is_a_beginning(name, value):
+    turns = USER, {"role": "assistant", "content": "Par", name: value}
+    assert transcript(*turns).prefix is value
+    assert transcript(USER).prefix is None
 
 
 def test_arguments_of_an_earlier_call_are_not_judged():
@@ -103,6 +165,12 @@ def test_what_an_sdk_dumps_of_an_earlier_answer_is_read():
             "messages.0.reasoning_content",
             Code.INVALID_VALUE,
         ),
+        ([{"role": "user", "content": "x", "reasoning": ""}], "messages.0.reasoning", Code.INVALID_VALUE),
+        ([{"role": "user", "content": "x", "refusal": "r"}], "messages.0.refusal", Code.INVALID_VALUE),
+        ([{"role": "user", "content": "x", "prefix": True}], "messages.0.prefix", Code.INVALID_VALUE),
+        ([{"role": "assistant", "content": "x", "prefix": "yes"}], "messages.0.prefix", Code.INVALID_VALUE),
+        ([{"role": "assistant", "content": "x", "partial": True}, USER], "messages.0", Code.INVALID_VALUE),
+        ([{"role": "assistant", "content": None, "reasoning": ""}], "messages.0.content", Code.MISSING_FIELD),
         ([{"role": "tool", "content": "x"}], "messages.0.tool_call_id", Code.MISSING_FIELD),
         ([{"role": "assistant", "tool_calls": "x"}], "messages.0.tool_calls", Code.INVALID_VALUE),
         ([{"role": "assistant", "tool_calls": ["x"]}], "messages.0.tool_calls.0", Code.INVALID_VALUE),
@@ -148,8 +216,11 @@ def test_a_part_that_is_no_text_is_refused_where_it_stands(part):
             "messages.0.function_call",
         ),
         ({"role": "assistant", "content": "x", "audio": {"id": "a"}}, "messages.0.audio"),
-        ({"role": "assistant", "content": "x", "refusal": "no"}, "messages.0.refusal"),
         ({"role": "assistant", "tool_calls": [CALL | {"type": "custom"}]}, "messages.0.tool_calls.0.type"),
+        (
+            {"role": "assistant", "tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "f", "input": ""}}]},
+            "messages.0.tool_calls.0.custom",
+        ),
     ],
 )
 def test_forms_that_are_not_served_are_refused_by_name(message, param):

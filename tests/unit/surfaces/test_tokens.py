@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.core.errors import Code, InvalidRequest, Unsupported
+from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.request import Conversation, Detokenize, Message, Role, TextPart, TextPrompt, Tokenize
 from dragoman.core.results import Detokenized, Tokenized
+from dragoman.surfaces import openai_chat
+from dragoman.surfaces.fields import Form
+from dragoman.surfaces.openai_conversation import conversation
+from dragoman.surfaces.readers import Place
 from dragoman.surfaces.tokens import detokenized, parse_detokenize, parse_tokenize, tokenized
 
 MESSAGES = [{"role": "user", "content": "hi"}]
@@ -53,10 +57,35 @@ def test_exactly_one_source_is_wanted_and_well_formed(body, param, code):
     assert (caught.value.param, caught.value.code) == (param, code)
 
 
-def test_template_arguments_are_refused_as_the_chat_surface_does():
-    with pytest.raises(Unsupported) as caught:
-        parse_tokenize({"messages": MESSAGES, "chat_template_kwargs": {"a": 1}})
-    assert caught.value.param == "chat_template_kwargs"
+ASSISTANT = {"role": "assistant", "content": "Par"}
+
+
+@pytest.mark.seeds("S54")
+@pytest.mark.parametrize("continue_assistant", [True, False])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"messages": [*MESSAGES, ASSISTANT]},
+        {"messages": [*MESSAGES, ASSISTANT], "continue_final_message": True, "add_generation_prompt": False},
+        {"messages": [*MESSAGES, ASSISTANT], "add_generation_prompt": True},
+        {"enable_thinking": True, "preserve_thinking": False, "chat_template_kwargs": {"a": 1}},
+        {"reasoning_effort": "high", "add_generation_prompt": False},
+    ],
+)
+def test_a_conversation_is_the_one_that_chat_would_answer(fields, continue_assistant):
+    body = {"messages": MESSAGES, **fields}
+    form = Form(body, openai_chat.FIELDS, Place())
+    operation, _ = parse_tokenize(body, continue_assistant=continue_assistant)
+    assert operation.source == conversation(form, continue_assistant=continue_assistant)
+
+
+def test_fields_of_the_other_kind_of_source_are_listed_and_checked_all_the_same():
+    assert parse_tokenize({"prompt": "a", "enable_thinking": True})[1] == ("enable_thinking",)
+    assert parse_tokenize({"messages": MESSAGES, "add_special_tokens": True})[1] == ("add_special_tokens",)
+    with pytest.raises(InvalidRequest) as caught:
+        parse_tokenize({"prompt": "a", "enable_thinking": "yes"})
+    assert caught.value.param == "enable_thinking"
 
 
 def test_unknown_fields_are_listed_or_refused_when_strict():
