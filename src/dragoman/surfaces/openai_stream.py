@@ -7,8 +7,9 @@ from typing import Final, assert_never
 import msgspec
 
 from dragoman.core.errors import ServiceError
-from dragoman.core.events import FinishReason, Usage
+from dragoman.core.events import Accepted, ChoiceFinished, FinishReason, ReasoningDelta, TextDelta, Usage
 from dragoman.core.json import Json, JsonObject
+from dragoman.core.request import Generate, PromptBatch
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
 from dragoman.surfaces.openai_errors import envelope
 
@@ -44,11 +45,6 @@ def sse(value: JsonObject) -> ServerEvent:
     return ServerEvent(encode(value))
 
 
-def failure(error: ServiceError, call: Call) -> list[ServerEvent]:
-    """The end of a committed stream that failed: the error, and no ``[DONE]``, which would call it complete."""
-    return [sse(envelope(error, call))]
-
-
 def finish_word(reason: FinishReason) -> str:
     """OpenAI's word for the end."""
     match reason:
@@ -71,24 +67,87 @@ def usage_object(usage: Usage) -> dict[str, Json]:
     }
 
 
-def header(kind: str, reply_id: str, stamp: Stamp) -> dict[str, Json]:
-    """What every object of one answer begins with (S51)."""
-    return {
-        "id": reply_id,
-        "object": kind,
-        "created": stamp.created,
-        "model": stamp.model,
-        "system_fingerprint": stamp.fingerprint,
-    }
+class Reply:
+    """One answer around its choices: what each of its objects begins with, its usage, its end (S50, S51, S53).
+
+    ``kind`` is the ``object`` of a chunk. ``plain``: nothing but text changes from chunk to chunk.
+    """
+
+    def __init__(self, call: Call, stamp: Stamp, *, prefix: str, kind: str) -> None:
+        readout = call.operation.readout
+        self._call = call
+        self._head: dict[str, Json] = {
+            "id": prefix + (call.request_id or stamp.id),
+            "object": kind,
+            "created": stamp.created,
+            "model": stamp.model,
+            "system_fingerprint": stamp.fingerprint,
+        }
+        self._counts = call.include_usage and call.continuous_usage
+        self._accepted = Accepted(prompt_tokens=0)
+        self._generated = [0] * choice_count(call.operation)
+        self._usage: Usage | None = None
+        self.plain = readout.logprobs is None and not readout.token_ids and not self._counts
+
+    def accept(self, event: Accepted) -> None:
+        """The engine has read this much."""
+        self._accepted = event
+
+    def count(self, event: TextDelta | ReasoningDelta | ChoiceFinished) -> None:
+        """A choice has grown to this."""
+        self._generated[event.choice] = max(event.generated, self._generated[event.choice])
+
+    def template(self, choice: JsonObject) -> ChunkTemplate:
+        """Chunks of a choice that has ``ChunkTemplate.HOLE`` somewhere; right only where the answer is ``plain``."""
+        return ChunkTemplate(self._chunk([choice]))
+
+    def chunk(self, choice: JsonObject, **fields: Json) -> ServerEvent:
+        """A chunk of one choice, with further fields of its own."""
+        return sse({**self._chunk([choice]), **fields})
+
+    def finish(self, usage: Usage) -> list[ServerEvent]:
+        """The end of a stream: usage where asked for, and ``[DONE]``."""
+        self._usage = usage
+        if not self._call.include_usage:
+            return [DONE]
+        return [sse({**self._head, "choices": [], "usage": usage_object(usage)}), DONE]
+
+    def fail(self, error: ServiceError) -> list[ServerEvent]:
+        """The end of a committed stream that failed: the error, and no ``[DONE]``, which would call it complete."""
+        return [sse(envelope(error, self._call))]
+
+    def whole(self, kind: str, choices: list[Json], **fields: Json) -> JsonObject:
+        """The buffered object. Raises ``RuntimeError`` before the end."""
+        if self._usage is None:
+            raise RuntimeError("the answer has not finished")
+        return {**self._head, "object": kind, "choices": choices, "usage": usage_object(self._usage), **fields}
+
+    def _chunk(self, choices: list[Json]) -> dict[str, Json]:
+        """Where usage was asked for, each chunk has the key: null, or what it is so far."""
+        if not self._call.include_usage:
+            return {**self._head, "choices": choices}
+        return {**self._head, "choices": choices, "usage": self._usage_so_far() if self._counts else None}
+
+    def _usage_so_far(self) -> JsonObject:
+        usage = usage_object(
+            Usage(
+                prompt_tokens=self._accepted.prompt_tokens,
+                completion_tokens=sum(self._generated),
+                cached_tokens=self._accepted.cached_tokens,
+            )
+        )
+        del usage["completion_tokens_details"]  # how much of it is reasoning is known at the end
+        return usage
 
 
-def chunk(head: JsonObject, choices: list[Json], call: Call, usage: Usage | None = None) -> JsonObject:
-    """One chunk. Where usage was asked for, each chunk has the key, and only the last one the numbers (S53)."""
-    if not call.include_usage:
-        return {**head, "choices": choices}
-    return {**head, "choices": choices, "usage": None if usage is None else usage_object(usage)}
+def choice_count(operation: Generate) -> int:
+    """How many answers there will be."""
+    prompts = len(operation.prompt.prompts) if isinstance(operation.prompt, PromptBatch) else 1
+    return prompts * operation.n
 
 
-def ending(head: JsonObject, call: Call, usage: Usage) -> list[ServerEvent]:
-    """The end of a stream: usage where asked for, ``[DONE]``."""
-    return [sse(chunk(head, [], call, usage)), DONE] if call.include_usage else [DONE]
+def ending(finished: ChoiceFinished | None) -> dict[str, Json]:
+    """Why a choice ended; ``stop_reason`` is vLLM's name for what it stopped at. Raises ``RuntimeError`` before its end."""
+    if finished is None:
+        raise RuntimeError("the answer has not finished")
+    return {"finish_reason": finish_word(finished.reason), "stop_reason": finished.stop}
