@@ -1,26 +1,13 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from pydantic import TypeAdapter
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.events import Accepted, Finished, FinishReason, TextDelta, Usage
 from dragoman.core.request import Conversation, Generate, Message, OutputLimits, Role, SamplingParams, TextPart
-from dragoman.surfaces.base import Stamp
 from dragoman.surfaces.openai_chat import ChatCompletions
 
 CHAT = ChatCompletions()
 BASE = {"messages": [{"role": "user", "content": "hi"}]}
-STAMP = Stamp(id="1", created=1_764_489_600, model="smollm2")
-USAGE = Usage(prompt_tokens=5, completion_tokens=2, cached_tokens=3)
-EVENTS = [
-    Accepted(prompt_tokens=5, cached_tokens=3),
-    TextDelta(text="Par"),
-    TextDelta(text="is"),
-    Finished(reason=FinishReason.STOP, usage=USAGE),
-]
 
 
 def test_the_smallest_body_is_openais_defaults():
@@ -105,59 +92,3 @@ def test_tools_are_refused_by_name_and_an_empty_list_is_none():
         CHAT.parse(BASE | {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none"})
     assert caught.value.param == "tools"
     assert CHAT.parse(BASE | {"tools": [], "tool_choice": "auto"}) == CHAT.parse(BASE)
-
-
-def stream(body, events=EVENTS):
-    projector = CHAT.projector(CHAT.parse(BASE | body), STAMP)
-    data = [event.data for item in events for event in projector.feed(item)]
-    assert data.pop() == b"[DONE]"
-    return [msgspec.json.decode(line) for line in data], projector.result()
-
-
-@pytest.mark.parametrize("body", [{}, {"stream_options": {"include_usage": True}}], ids=["plain", "usage"])
-def test_what_is_sent_is_what_the_official_types_say(body):
-    chunks, whole = stream(body)
-    for chunk in chunks:
-        TypeAdapter(ChatCompletionChunk).validate_python(chunk, strict=True)
-    TypeAdapter(ChatCompletion).validate_python(whole, strict=True)
-    answer = TypeAdapter(ChatCompletion).validate_python(whole)
-    assert [part.model_extra for part in (answer, answer.choices[0], answer.choices[0].message)] == [{}] * 3
-
-
-def test_the_reason_is_null_until_the_end_and_the_role_is_said_once():
-    chunks, _ = stream({})
-    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None, None, None, "stop"]
-    assert [chunk["choices"][0]["delta"].get("role", "absent") for chunk in chunks] == [
-        "assistant",
-        "absent",
-        "absent",
-        "absent",
-    ]
-
-
-@pytest.mark.seeds("S53")
-def test_usage_is_null_in_every_chunk_but_the_last():
-    chunks, whole = stream({"stream_options": {"include_usage": True}})
-    assert [chunk["usage"] for chunk in chunks[:-1]] == [None] * (len(chunks) - 1)
-    assert chunks[-1]["choices"] == []
-    assert chunks[-1]["usage"] == whole["usage"]
-
-
-def test_there_is_no_usage_key_in_a_stream_that_did_not_ask():
-    chunks, _ = stream({})
-    assert all("usage" not in chunk for chunk in chunks)
-
-
-def test_a_result_before_the_end_is_our_own_mistake():
-    projector = CHAT.projector(CHAT.parse(BASE), STAMP)
-    projector.feed(EVENTS[0])
-    with pytest.raises(RuntimeError):
-        projector.result()
-
-
-def test_names_that_look_like_the_templates_hole_are_kept():
-    stamp = Stamp(id="1", created=1, model="a\0b", fingerprint="\0")
-    projector = CHAT.projector(CHAT.parse(BASE), stamp)
-    chunk = msgspec.json.decode(projector.feed(TextDelta(text="x"))[0].data)
-    assert (chunk["model"], chunk["system_fingerprint"]) == ("a\0b", "\0")
-    assert chunk["choices"][0]["delta"] == {"content": "x"}
