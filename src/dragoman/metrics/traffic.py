@@ -23,8 +23,8 @@ TOKEN_GAP_SECONDS: Final = (
 
 ANSWER_TOKENS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
 
-MISSES: Final = ("cold", "diverged", "evicted", "echo", "indivisible")
-"""The engine's words for why a prompt was computed again; any other is counted as ``OTHER``, so labels stay few."""
+MISSES: Final = ("cold", "diverged", "evicted", "answer", "indivisible", "busy", "short", "echo")
+"""The scheduler's words for why a prompt was computed again; any other is counted as ``OTHER``, so labels stay few."""
 
 OTHER: Final = "other"
 

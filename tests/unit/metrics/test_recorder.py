@@ -12,6 +12,7 @@ from prometheus_client import REGISTRY
 from dragoman import __version__
 from dragoman.core.events import Usage
 from dragoman.metrics import Metrics
+from dragoman.scheduler.miss import Miss
 from support.exposition import bounds, moved, numbers
 
 USAGE = Usage(prompt_tokens=7, completion_tokens=3, cached_tokens=2)
@@ -44,7 +45,7 @@ def test_every_surface_has_all_its_series_from_the_start_so_that_a_rate_sees_the
     for surface in ("chat", "completions"):
         here = f"model=small,surface={surface}"
         outcomes = [f"model=small,outcome={o},surface={surface}" for o in ("completed", "failed", "cancelled")]
-        reasons = [f"model=small,reason={r},surface={surface}" for r in ("cold", "diverged", "evicted", "other")]
+        reasons = [f"model=small,reason={r},surface={surface}" for r in (*Miss, "other")]
         names = [f"requests_total{{{labels}}}" for labels in outcomes]
         names += [f"prefix_misses_total{{{labels}}}" for labels in reasons]
         names += [f"{name}_total{{{here}}}" for name in ("prompt_tokens", "cached_prompt_tokens", "completion_tokens")]
@@ -158,6 +159,14 @@ def test_a_reason_that_is_not_known_does_not_become_a_label() -> None:
     for word in ("moon", "0xdeadbeef", "x" * 1000):
         metrics.accepted(surface="chat", prompt_tokens=0, cached_tokens=0, miss=word)
     assert moved(metrics, before) == {"prefix_misses_total{model=small,reason=other,surface=chat}": 3}
+
+
+def test_each_reason_that_our_scheduler_gives_has_its_own_label() -> None:
+    metrics = new()
+    before = numbers(metrics)
+    for miss in Miss:
+        metrics.accepted(surface="chat", prompt_tokens=0, cached_tokens=0, miss=miss)
+    assert moved(metrics, before) == {f"prefix_misses_total{{model=small,reason={m},surface=chat}}": 1 for m in Miss}
 
 
 def test_a_surface_that_was_not_announced_is_counted_all_the_same() -> None:
