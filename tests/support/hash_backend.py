@@ -52,6 +52,7 @@ class ByteVocabulary:
     """Bytes, and one control token."""
 
     size = SIZE
+    end_tokens = frozenset({END})
 
     def tokenize(self, prompt: TextPrompt) -> list[int]:
         if not prompt.parse_special or prompt.plain:

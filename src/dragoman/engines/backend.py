@@ -52,6 +52,11 @@ class Vocabulary(Protocol):
         """Whether a token ends the generation."""
         ...
 
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """All tokens that end the generation."""
+        ...
+
 
 class Backend(Protocol):
     """A loaded model and its cache."""

@@ -15,6 +15,7 @@ class Letters:
     """One token for each character: its code point. Ids up to 199 exist, and those under 32 are control tokens."""
 
     size = 200
+    end_tokens = frozenset({0})
 
     def __init__(self) -> None:
         self.seen: list[TextPrompt] = []

@@ -16,7 +16,7 @@ from functools import cached_property
 import llama_cpp.llama_cpp as lib
 
 from dragoman.core.request import TextPrompt
-from dragoman.engines.base import SpecialToken
+from dragoman.engines.base import FillInTokens, SpecialToken
 
 _ATTR_UNKNOWN, _ATTR_CONTROL, _ATTR_LSTRIP, _ATTR_RSTRIP = 1 << 0, 1 << 3, 1 << 7, 1 << 8
 
@@ -54,6 +54,14 @@ class LlamaVocabulary:
         """Text of the token that ends a text, if the model has one."""
         return self._text_or_none(lib.llama_vocab_eos(self._vocab))
 
+    @cached_property
+    def fill_in(self) -> FillInTokens | None:
+        """Texts of the tokens around a gap, if the model has all three."""
+        prefix, suffix, middle = map(self._text_or_none, self._gap)
+        if not (prefix and suffix and middle):
+            return None
+        return FillInTokens(prefix=prefix, suffix=suffix, middle=middle)
+
     def piece(self, token: int) -> bytes:
         """The bytes of a token, looked up once. Raises ``IndexError`` for an id outside the vocabulary."""
         known = self._pieces.get(token)
@@ -70,6 +78,11 @@ class LlamaVocabulary:
     def ends(self, token: int) -> bool:
         """Whether a token ends the generation (llama.cpp's end-of-generation set)."""
         return token in self._ends
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """llama.cpp's end-of-generation set."""
+        return self._ends
 
     def tokenize(self, prompt: TextPrompt) -> list[int]:
         """Ids of a text. Special tokens are recognised where they lie wholly outside the plain spans."""
@@ -103,11 +116,20 @@ class LlamaVocabulary:
         return frozenset(token for token in range(self.size) if lib.llama_vocab_is_eog(self._vocab, token))
 
     @cached_property
+    def _gap(self) -> tuple[int, int, int]:
+        """Ids around a gap (fill-in-the-middle), -1 for each that the model lacks."""
+        return (
+            lib.llama_vocab_fim_pre(self._vocab),
+            lib.llama_vocab_fim_suf(self._vocab),
+            lib.llama_vocab_fim_mid(self._vocab),
+        )
+
+    @cached_property
     def _specials(self) -> dict[str, _Special]:
         found = {}
         for token in range(self.size):
             attributes = lib.llama_vocab_get_attr(self._vocab, token)
-            if attributes & (_ATTR_CONTROL | _ATTR_UNKNOWN) or token in self._ends:
+            if attributes & (_ATTR_CONTROL | _ATTR_UNKNOWN) or token in self._ends or token in self._gap:
                 text = (lib.llama_vocab_get_text(self._vocab, token) or b"").decode("utf-8", "replace")
                 if text:
                     found[text] = _Special(
