@@ -39,3 +39,36 @@ MAX_TOKENS: Final = 2**31 - 1
 
 MAX_SEED: Final = 2**63 - 1
 """OpenAI documents a signed 64-bit integer."""
+
+MAX_TOKEN_ID: Final = 2**31 - 1
+"""What an engine's C int holds; only the engine knows its vocabulary."""
+
+MAX_CHOICES: Final = 128
+"""Answers to one prompt, candidates of ``best_of`` included (OpenAI)."""
+
+MAX_BATCH_PROMPTS: Final = 128
+"""Members of one array of prompts (S99)."""
+
+MAX_BATCH_PROMPT_TOKENS: Final = 65_536
+"""Of all members of a batch: ids as such, text by its UTF-8 bytes, of which a token has at least one (S99)."""
+
+MAX_BATCH_COMPLETION_TOKENS: Final = 65_536
+"""Members of a batch times their budget (S99)."""
+
+MAX_LOGIT_BIAS: Final = 4096
+"""Biased tokens of one request; at 20 bytes each they fit an extension of the engine protocol many times."""
+
+MAX_ALLOWED_TOKENS: Final = 32_768
+"""Ids of one request that may come at all; a third of an extension of the engine protocol."""
+
+MAX_STOP_TOKEN_IDS: Final = 128
+"""Ids that end an answer; models have a handful of such tokens."""
+
+MAX_BAD_WORDS: Final = 256
+"""Each is looked for at every token."""
+
+MAX_DRY_BREAKERS: Final = 64
+"""Each is turned into the tokens that may contain it."""
+
+MAX_DRY_BREAKER_CHARS: Final = 40
+"""One breaker; llama.cpp cuts them there."""

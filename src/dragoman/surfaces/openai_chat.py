@@ -7,25 +7,24 @@ from typing import Final
 from dragoman.core.errors import Code, ServiceError
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
-from dragoman.core.request import Generate
+from dragoman.core.request import Conversation, Generate
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
 from dragoman.surfaces.openai_chat_projector import ChatProjector
-from dragoman.surfaces.openai_conversation import CONVERSATION, CONVERSATION_SPELLING, conversation
-from dragoman.surfaces.openai_fields import (
-    BUDGET,
-    CACHE_SLOT,
-    MAX_TOKENS_FIELD,
-    MODEL,
-    REQUEST_ID,
-    SHARED,
-    STREAM,
-    STREAM_OPTIONS,
-    limits,
-    sampling,
+from dragoman.surfaces.openai_choices import choices
+from dragoman.surfaces.openai_conversation import (
+    CHAT_TEMPLATE_KWARGS,
+    CONTINUE_FINAL_MESSAGE,
+    CONVERSATION,
+    CONVERSATION_SPELLING,
+    conversation,
 )
+from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL, REQUEST_ID, SHARED, SHARED_SPELLING, streaming
+from dragoman.surfaces.openai_limits import BUDGET, MAX_TOKENS_FIELD, limits
 from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_readout import readout
+from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
 from dragoman.surfaces.openai_stream import KEEPALIVE
 from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
 
@@ -39,17 +38,25 @@ def _modalities(value: Json, at: Place) -> Json:
 MAX_COMPLETION_TOKENS: Final = honoured(
     "max_completion_tokens", BUDGET, "As `max_tokens`, and wins over it; absent means the rest of the context."
 )
+LOGPROBS: Final = honoured("logprobs", BOOLEAN, "Default false; with true the log-probability of each token (S71).")
+TOP_LOGPROBS: Final = honoured(
+    "top_logprobs",
+    integer(0, MAX_TOP_LOGPROBS),
+    "So many of the likeliest tokens at each place; default 0. Without `logprobs` it is checked and has no effect (S72).",
+)
 
 _NO_TOOLS: Final = "calls to tools are not made yet"
-_NO_TEMPLATE_ARGS: Final = "the chat template cannot be steered yet"
-_NO_REASONING: Final = "reasoning cannot be steered yet"
+_NO_TEXT: Final = "only text is supported"
 _BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
+_ALWAYS_APART: Final = "reasoning is sent as it comes, apart from the content"
 
 FIELDS: Final = Table(
     MESSAGES,
     MAX_COMPLETION_TOKENS,
     MAX_TOKENS_FIELD,
+    LOGPROBS,
+    TOP_LOGPROBS,
     *CONVERSATION,
     *SHARED,
     ignored("store", _BOOKKEEPING),
@@ -60,60 +67,82 @@ FIELDS: Final = Table(
     ignored("prompt_cache_key", _CACHE_HINT),
     ignored("prompt_cache_options", _CACHE_HINT),
     ignored("prompt_cache_retention", _CACHE_HINT),
+    ignored("prediction", "It could make an answer faster, not another one."),
+    ignored("audio", "Of spoken answers, which `modalities` cannot ask for."),
     ignored("parallel_tool_calls", "No calls are made yet."),
     ignored("verbosity", "Tell the model in a message."),
     ignored("web_search_options", "The server searches nothing."),
-    ignored(
-        "top_logprobs",
-        "Checked all the same; it needs `logprobs` (S72).",
-        integer(0, MAX_TOP_LOGPROBS),
-    ),
-    refused("logprobs", "log probabilities are not read out yet", False, reader=BOOLEAN),
+    ignored("reasoning", "Send `reasoning_effort`."),
+    ignored("thinking", "Send `enable_thinking`."),
     refused("echo", "there is no raw prompt to echo (S73)", False, reader=BOOLEAN),
     refused(
-        "modalities", "only text", ["text"], reader=Reader(_MODALITIES.wants, _modalities), code=Code.UNSUPPORTED_VALUE
+        "modalities",
+        "only text",
+        ["text"],
+        reader=Reader(_MODALITIES.wants, _modalities, _MODALITIES.schema),
+        code=Code.UNSUPPORTED_VALUE,
     ),
-    refused("audio", "only text is supported"),
-    refused("prediction", "tokens are not predicted"),
     refused("tools", _NO_TOOLS, []),
     refused("tool_choice", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
     refused("functions", _NO_TOOLS, []),
     refused("function_call", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
-    refused("include_reasoning", _NO_REASONING, True),
-    refused("thinking_token_budget", _NO_REASONING),
+    refused("include_reasoning", _ALWAYS_APART, True),
+    refused("separate_reasoning", _ALWAYS_APART, True),
+    refused("stream_reasoning", _ALWAYS_APART, True),
+    refused("reasoning_format", _ALWAYS_APART, "auto", code=Code.UNSUPPORTED_VALUE),
     refused("chat_template", "a template comes from the model, not from a request"),
-    refused("add_special_tokens", _NO_TEMPLATE_ARGS, False),
-    refused("documents", _NO_TEMPLATE_ARGS, []),
+    refused("add_special_tokens", "the chat template writes all that the model expects", False),
+    refused("documents", "they belong into a message", []),
+    refused("task", "tell the model in a message"),
+    refused("input_ids", "send token ids to `/v1/completions`"),
+    refused("media_io_kwargs", _NO_TEXT, {}),
+    refused("mm_processor_kwargs", _NO_TEXT, {}),
+    refused("max_dynamic_patch", _NO_TEXT),
+    refused("min_dynamic_patch", _NO_TEXT),
+    refused("use_audio_in_video", _NO_TEXT, False),
 )
 
 
 class ChatCompletions:
-    """``POST /v1/chat/completions``."""
+    """``POST /v1/chat/completions``. ``continue_assistant``: a last message of the assistant is gone on with (S64)."""
 
     name: Final = "chat"
     keepalive: Final = KEEPALIVE
 
+    def __init__(self, *, continue_assistant: bool = True) -> None:
+        self._continue_assistant = continue_assistant
+
     def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
         """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
         form = Form(body, FIELDS, Place(strict=strict))
-        budget_field, max_tokens = MAX_TOKENS_FIELD, form.read(MAX_TOKENS_FIELD, None)
-        preferred = form.read(MAX_COMPLETION_TOKENS, None)
-        if preferred is not None:
-            budget_field, max_tokens = MAX_COMPLETION_TOKENS, preferred
-            form.ignore(MAX_TOKENS_FIELD)
+        prompt = conversation(form, continue_assistant=self._continue_assistant)
+        budget_field, max_tokens = _budget(form)
+        stream, options = streaming(form)
+        n, best_of = choices(form, stream=stream)
         operation = Generate(
-            prompt=conversation(form),
+            prompt=prompt,
             model=form.read(MODEL, None),
+            n=n,
+            best_of=best_of,
             sampling=sampling(form),
-            limits=limits(form, max_tokens),
+            limits=limits(form, max_tokens, budget_field),
+            readout=readout(form, logprobs=_logprobs(form), stream=stream),
             cache_slot=form.read(CACHE_SLOT, None),
         )
         return Call(
             operation=operation,
-            stream=form.read(STREAM, False),
-            include_usage=form.read(STREAM_OPTIONS, False),
+            stream=stream,
+            include_usage=options.include_usage,
+            continuous_usage=options.continuous_usage,
             request_id=form.read(REQUEST_ID, None),
-            spelling={**CONVERSATION_SPELLING, "prompt": MESSAGES.name, "output_budget": budget_field.name},
+            spelling={
+                **SHARED_SPELLING,
+                **CONVERSATION_SPELLING,
+                **sampling_spelling(form),
+                **_conversation_spelling(prompt),
+                "output_budget": budget_field,
+                "max_tokens": budget_field,
+            },
             ignored=form.ignored,  # last: reading is what fills it
         )
 
@@ -124,3 +153,32 @@ class ChatCompletions:
     def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call)
+
+
+def _budget(form: Form) -> tuple[str, int | None]:
+    """The field that holds, and its value; the newer one wins, and the other must be well-formed all the same."""
+    older = form.read(MAX_TOKENS_FIELD, None)
+    newer = form.read(MAX_COMPLETION_TOKENS, None)
+    if newer is None:
+        return MAX_TOKENS_FIELD.name, older
+    form.ignore(MAX_TOKENS_FIELD)
+    return MAX_COMPLETION_TOKENS.name, newer
+
+
+def _logprobs(form: Form) -> int | None:
+    alternatives = form.read(TOP_LOGPROBS, 0)
+    if form.read(LOGPROBS, False):
+        return alternatives
+    form.ignore(TOP_LOGPROBS)
+    return None
+
+
+def _conversation_spelling(prompt: Conversation) -> dict[str, str]:
+    """Whose text the prompt is, and each variable of the template, which may turn out to have no effect."""
+    arguments = Place().child(CHAT_TEMPLATE_KWARGS.name)
+    return {
+        "prompt": MESSAGES.name,
+        "ids": MESSAGES.name,
+        "continue_final": CONTINUE_FINAL_MESSAGE.name,
+        **{f"template_args.{name}": arguments.child(name).path for name in prompt.template_args},
+    }

@@ -7,72 +7,44 @@ from __future__ import annotations
 
 from typing import Final
 
-from dragoman.core.errors import ServiceError
+from dragoman.core.errors import Code, ServiceError, Unsupported
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
-from dragoman.core.request import Generate, Prompt, TextPrompt, TokenPrompt
+from dragoman.core.request import FillIn, Generate, Prompt, PromptBatch
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
-from dragoman.surfaces.fields import Form, Table, honoured, refused
+from dragoman.surfaces.fields import Form, Table, honoured
+from dragoman.surfaces.openai_choices import BEST_OF, N, choices
 from dragoman.surfaces.openai_completions_projector import CompletionProjector
-from dragoman.surfaces.openai_fields import (
-    CACHE_SLOT,
-    MAX_TOKENS_FIELD,
-    MODEL,
-    REQUEST_ID,
-    SHARED,
-    STREAM,
-    STREAM_OPTIONS,
-    limits,
-    sampling,
-)
+from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL, REQUEST_ID, SHARED, SHARED_SPELLING, STREAM, streaming
+from dragoman.surfaces.openai_limits import MAX_TOKENS_FIELD, limits
+from dragoman.surfaces.openai_prompts import PROMPT_FIELDS, PROMPT_SPELLING, Prompts, check_batch_budget, prompts
+from dragoman.surfaces.openai_readout import readout
+from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
 from dragoman.surfaces.openai_stream import KEEPALIVE
-from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, Place, Reader, integer, is_token_ids
+from dragoman.surfaces.readers import BOOLEAN, Place, Reader, integer
 
 DEFAULT_MAX_TOKENS: Final = 16
 """OpenAI's default for this surface."""
 
-
-def _prompt(value: Json, at: Place) -> str | tuple[int, ...]:
-    """One prompt; a batch of one is that one (S91). Faults of shape name the field itself (S92)."""
-    if isinstance(value, str):
-        return PROMPT_TEXT.read(value, at)
-    if isinstance(value, list) and value:
-        if is_token_ids(value):
-            return tuple(value)
-        if all(isinstance(member, str) for member in value) or all(member and is_token_ids(member) for member in value):
-            if len(value) > 1:
-                raise at.unsupported(f"{at.path} holds {len(value)} prompts: send one prompt per request")
-            return _prompt(value[0], at)
-    raise at.invalid(PROMPTS.wants, value)
-
-
-def _logprobs(value: Json, at: Place) -> int:
-    # S69: false asks for none, while true says no number.
-    return 0 if value is False else _LOGPROBS.read(value, at)
-
-
 _LOGPROBS: Final = integer(0, MAX_TOP_LOGPROBS)
-PROMPTS: Final = Reader("a string, or a non-empty array of token ids, or an array of one such prompt", _prompt)
 
-PROMPT: Final = honoured("prompt", PROMPTS, "Required (S90, S91).")
-PARSE_SPECIAL: Final = honoured(
-    "parse_special", BOOLEAN, "Default true: the text of a control token in `prompt` is that token."
+
+def _logprobs(value: Json, at: Place) -> int | None:
+    # S69: 0 and false ask for none, while true says no number.
+    return None if value is False else _LOGPROBS.read(value, at) or None
+
+
+LOGPROBS: Final = honoured(
+    "logprobs",
+    Reader(_LOGPROBS.wants, _logprobs, {"anyOf": [_LOGPROBS.schema, {"const": False}]}),
+    "Log-probability of each token, and so many of the likeliest at its place; 0 and false are none, as the default is (S69).",
 )
-ADD_SPECIAL_TOKENS: Final = honoured(
-    "add_special_tokens", BOOLEAN, "Default true: the tokenizer adds what the model expects, such as BOS."
+ECHO: Final = honoured(
+    "echo", BOOLEAN, "Default false; with true the prompt leads the text, and the `logprobs` (S47, S70)."
 )
 
-FIELDS: Final = Table(
-    PROMPT,
-    MAX_TOKENS_FIELD,
-    PARSE_SPECIAL,
-    ADD_SPECIAL_TOKENS,
-    *SHARED,
-    refused("logprobs", "log probabilities are not read out yet", 0, reader=Reader(_LOGPROBS.wants, _logprobs)),
-    refused("echo", "the prompt is not sent back yet", False, reader=BOOLEAN),
-    refused("suffix", "text is only continued, not filled in", ""),
-)
+FIELDS: Final = Table(*PROMPT_FIELDS, MAX_TOKENS_FIELD, LOGPROBS, ECHO, *SHARED)
 
 
 class Completions:
@@ -84,19 +56,35 @@ class Completions:
     def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
         """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
         form = Form(body, FIELDS, Place(strict=strict))
+        given = prompts(form)
+        stream, options = streaming(form)
+        if given.is_batch:
+            _refuse_in_batch(form, stream=stream)
+        n, best_of = choices(form, stream=stream)
+        max_tokens = form.read(MAX_TOKENS_FIELD, DEFAULT_MAX_TOKENS)
         operation = Generate(
-            prompt=_neutral_prompt(form),
-            model=form.read(MODEL, None),
             sampling=sampling(form),
-            limits=limits(form, form.read(MAX_TOKENS_FIELD, DEFAULT_MAX_TOKENS)),
+            limits=limits(form, max_tokens, MAX_TOKENS_FIELD.name),
+            readout=readout(form, logprobs=form.read(LOGPROBS, None), echo=form.read(ECHO, False), stream=stream),
+            model=form.read(MODEL, None),
+            n=n,
+            best_of=best_of,
             cache_slot=form.read(CACHE_SLOT, None),
+            prompt=_prompt(given, max_tokens),  # last: the options of a batch come before its members (S101)
         )
         return Call(
             operation=operation,
-            stream=form.read(STREAM, False),
-            include_usage=form.read(STREAM_OPTIONS, False),
+            stream=stream,
+            include_usage=options.include_usage,
+            continuous_usage=options.continuous_usage,
             request_id=form.read(REQUEST_ID, None),
-            spelling={"output_budget": MAX_TOKENS_FIELD.name},
+            spelling={
+                **SHARED_SPELLING,
+                **PROMPT_SPELLING,
+                **sampling_spelling(form),
+                "output_budget": MAX_TOKENS_FIELD.name,
+                "max_tokens": MAX_TOKENS_FIELD.name,
+            },
             ignored=form.ignored,  # last: reading is what fills it
         )
 
@@ -109,10 +97,23 @@ class Completions:
         return openai_errors.reply(error, call)
 
 
-def _neutral_prompt(form: Form) -> Prompt:
-    prompt = form.require(PROMPT)
-    parse_special = form.read(PARSE_SPECIAL, True)
-    add_special = form.read(ADD_SPECIAL_TOKENS, True)
-    if isinstance(prompt, str):
-        return TextPrompt(text=prompt, parse_special=parse_special, add_special=add_special)
-    return TokenPrompt(ids=prompt)
+def _prompt(given: Prompts, max_tokens: int) -> FillIn | PromptBatch | Prompt:
+    prompt = given.neutral()
+    if isinstance(prompt, PromptBatch):
+        check_batch_budget(prompt, max_tokens, MAX_TOKENS_FIELD.name)
+    return prompt
+
+
+def _refuse_in_batch(form: Form, *, stream: bool) -> None:
+    """A batch is answered as a whole, with one choice for each prompt (S95, S98, S102)."""
+    for field, asked in (
+        (STREAM, stream),
+        (N, form.read(N, 1) != 1),
+        (BEST_OF, form.read(BEST_OF, 0) > 1),
+    ):
+        if asked:
+            raise Unsupported(
+                f"this value of {field.name} is not supported with an array of prompts: send one prompt per request",
+                code=Code.UNSUPPORTED_VALUE,
+                param=field.name,
+            )

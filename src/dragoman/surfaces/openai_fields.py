@@ -1,59 +1,55 @@
-"""The fields that Chat Completions and Completions share, and what they become in the neutral model.
+"""What Chat Completions and Completions have in common beside what is generated: model, stream, ids, and what is refused.
 
-Sources: OpenAI's API description for the official names; vLLM's and llama.cpp's servers for the extensions that
-their clients send. What a later feature will honour is refused here until it does.
+The fields that say how, how long, how often and with what report to generate have modules of their own; ``SHARED`` joins them.
+Sources: OpenAI's API description for the official names, and for the extensions that clients send the servers of vLLM, SGLang,
+llama.cpp, FreeToken and colibri.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from dragoman.core.errors import Code
 from dragoman.core.json import Json
-from dragoman.core.limits import MAX_SEED, MAX_STOP_CHARS, MAX_STOPS, MAX_TOKENS
-from dragoman.core.request import OutputLimits, SamplingParams
-from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
-from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, integer, number
-
-_MAX_TOP_K: Final = 2**31 - 1
-"""Beyond every vocabulary, and what a C int holds."""
+from dragoman.surfaces.fields import Form, Table, honoured, ignored, record, refused
+from dragoman.surfaces.openai_choices import CHOICES
+from dragoman.surfaces.openai_limits import LIMITS, LIMITS_SPELLING
+from dragoman.surfaces.openai_readout import READOUT, READOUT_SPELLING
+from dragoman.surfaces.openai_sampling import SAMPLING
+from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, integer
 
 _MAX_SLOT: Final = 2**31 - 1
 """A slot number as such; the service knows how many there are."""
 
-_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_REQUEST_ID: Final = r"[A-Za-z0-9_.-]{1,128}"
 """Safe in a header, a log line and a URL path."""
 
 
-def _stop(value: Json, at: Place) -> str:
-    text = TEXT.read(value, at)
-    if not 1 <= len(text) <= MAX_STOP_CHARS:
-        raise at.wrong(f"{at.path} must have 1 to {MAX_STOP_CHARS} characters; got {len(text)}")
-    return text
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """What a stream carries beside the answer."""
 
-
-def _stops(value: Json, at: Place) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (_stop(value, at),)
-    if isinstance(value, list) and 1 <= len(value) <= MAX_STOPS:
-        return tuple(_stop(item, at.child(index)) for index, item in enumerate(value))
-    raise at.invalid(STOPS.wants, value)
-
-
-def _top_k(value: Json, at: Place) -> int:
-    return max(0, _TOP_K.read(value, at))
+    include_usage: bool = False
+    continuous_usage: bool = False
 
 
 def _request_id(value: Json, at: Place) -> str:
     text = TEXT.read(value, at)
-    if _REQUEST_ID.fullmatch(text) is None:
+    if re.fullmatch(_REQUEST_ID, text) is None:
         raise at.wrong(f"{at.path} must be {REQUEST_IDS.wants}")
     return text
 
 
-def _stream_options(value: Json, at: Place) -> bool:
-    return Form(value, STREAM_OPTIONS_FIELDS, at).read(INCLUDE_USAGE, False)
+def _stream_options(form: Form) -> StreamOptions:
+    usage = form.read(INCLUDE_USAGE, False)
+    continuous = form.read(CONTINUOUS_USAGE, False)
+    if not usage:
+        form.ignore(CONTINUOUS_USAGE)
+    return StreamOptions(include_usage=usage, continuous_usage=usage and continuous)
 
 
 def _response_format(value: Json, at: Place) -> Json:
@@ -66,85 +62,104 @@ def _response_format(value: Json, at: Place) -> Json:
     raise at.invalid('an object such as {"type": "text"}', value)
 
 
-STOPS: Final = Reader(f"a non-empty string, or an array of 1 to {MAX_STOPS} of them", _stops)
-REQUEST_IDS: Final = Reader("1 to 128 letters, digits, and any of _ . -", _request_id)
-BUDGET: Final = integer(0, MAX_TOKENS)
-_TOP_K: Final = integer(-1, _MAX_TOP_K)
-
-MODEL: Final = honoured("model", TEXT, "An id from `/v1/models`; absent means the served model.")
-STREAM: Final = honoured("stream", BOOLEAN, "Server-sent events in place of one object.")
-STREAM_OPTIONS: Final = honoured("stream_options", Reader("an object", _stream_options), "See below.")
 INCLUDE_USAGE: Final = honoured(
     "include_usage", BOOLEAN, "A last chunk with `usage`; it is `null` in the others (S53)."
 )
+CONTINUOUS_USAGE: Final = honoured(
+    "continuous_usage_stats", BOOLEAN, "With `include_usage`: every chunk has the usage so far, as vLLM sends it."
+)
 STREAM_OPTIONS_FIELDS: Final = Table(
     INCLUDE_USAGE,
+    CONTINUOUS_USAGE,
     ignored("include_obfuscation", "No padding is sent."),
-    ignored("continuous_usage_stats", "Usage is reported once, at the end."),
 )
 
-TEMPERATURE: Final = honoured("temperature", number(0, 2), "Default 1; 0 takes the likeliest token.")
-TOP_P: Final = honoured("top_p", number(0, 1, above=True), "Default 1, which is off.")
-TOP_K: Final = honoured("top_k", Reader(_TOP_K.wants, _top_k), "Default 0; 0 and -1 are off.")
-MIN_P: Final = honoured("min_p", number(0, 1), "Share of the likeliest token's probability; default 0, off (S32).")
-SEED: Final = honoured("seed", integer(-MAX_SEED - 1, MAX_SEED), "Equal seeds and requests give equal draws.")
+REQUEST_IDS: Final = Reader(
+    "1 to 128 letters, digits, and any of _ . -", _request_id, {"type": "string", "pattern": f"^{_REQUEST_ID}$"}
+)
 
-MAX_TOKENS_FIELD: Final = honoured("max_tokens", BUDGET, "A ceiling on generated tokens; 0 generates none (S21, S22).")
-STOP: Final = honoured("stop", STOPS, "Ends the answer; never part of it (S27).")
-IGNORE_EOS: Final = honoured("ignore_eos", BOOLEAN, "Generate past the model's own end; for benchmarks.")
+MODEL: Final = honoured("model", TEXT, "An id from `/v1/models`; absent means the served model.")
+STREAM: Final = honoured("stream", BOOLEAN, "Server-sent events in place of one object.")
+STREAM_OPTIONS: Final = honoured(
+    "stream_options", record(STREAM_OPTIONS_FIELDS, _stream_options), "See below; without `stream` it has no effect."
+)
 CACHE_SLOT: Final = honoured("cache_slot", integer(0, _MAX_SLOT), "Wait for this slot, not for any (S133).")
 REQUEST_ID: Final = honoured("request_id", REQUEST_IDS, "Becomes the reply's id, after its prefix (S50).")
 
-_ONLY_DEFAULT: Final = "send its default, or leave it out"
 _NO_GRAMMAR: Final = "output cannot be constrained yet"
-_NO_PROCESSORS: Final = "probabilities are not edited yet; send the neutral value, or leave it out"
+_NO_SAMPLER: Final = "there is no such sampler here; send its neutral value, or leave it out"
+_SPREAD: Final = "requests are not spread over several machines"
+_NO_HINT: Final = "Prompts share their cached prefixes without a hint."
 
 SHARED: Final = Table(
     MODEL,
     STREAM,
     STREAM_OPTIONS,
-    TEMPERATURE,
-    TOP_P,
-    TOP_K,
-    MIN_P,
-    SEED,
-    STOP,
-    IGNORE_EOS,
+    *CHOICES,
+    *SAMPLING,
+    *LIMITS,
+    *READOUT,
     CACHE_SLOT,
     REQUEST_ID,
-    ignored("user", "Nothing is kept per user."),
-    refused("n", "one choice per request; send 1", 1, reader=integer(1, 128), code=Code.UNSUPPORTED_VALUE),
-    refused("best_of", "one choice per request; send 1", 1),
-    refused("presence_penalty", _NO_PROCESSORS, 0),
-    refused("frequency_penalty", _NO_PROCESSORS, 0),
-    refused("repetition_penalty", _NO_PROCESSORS, 1),
-    refused("repeat_penalty", _NO_PROCESSORS, 1),
-    refused("length_penalty", _NO_PROCESSORS, 1),
-    refused("logit_bias", _NO_PROCESSORS, {}),
-    refused("bad_words", _NO_PROCESSORS, []),
-    refused("allowed_token_ids", _NO_PROCESSORS),
-    refused("logits_processors", _NO_PROCESSORS, []),
-    refused("n_predict", "send max_tokens"),
-    refused("n_probs", "log probabilities are not read out yet", 0),
-    refused("id_slot", "send cache_slot", -1),
+    ignored("user", "Nothing is kept per user (S46)."),
+    ignored("session_id", _NO_HINT),
+    ignored("n_cache_reuse", _NO_HINT),
+    ignored("extra_key", "Requests are not classified."),
+    ignored("custom_labels", "Metrics have no labels of clients."),
+    ignored("n_keep", "A context is never shifted: an answer ends where it is full."),
+    ignored("n_discard", "A context is never shifted: an answer ends where it is full."),
+    ignored("truncation_side", "Nothing is cut, at neither side."),
+    ignored("stream_interval", "Each token is sent as soon as it may be shown."),
+    ignored("sse_ping_interval", "Comments keep a silent stream alive."),
+    ignored("timings_per_token", "Times are in `/metrics`."),
+    ignored("return_progress", "Comments keep a silent stream alive."),
+    ignored("return_token_offsets", "Of vLLM's render endpoints."),
+    ignored("return_mm_kwargs", "Of vLLM's render endpoints."),
+    ignored("return_cached_tokens_details", "There is one cache; `usage` says what came from it."),
+    ignored("routed_experts_prompt_start", "No experts are reported."),
+    ignored("routed_experts_start_len", "No experts are reported."),
+    ignored("mirostat_tau", "Of `mirostat`, which cannot be turned on."),
+    ignored("mirostat_eta", "Of `mirostat`, which cannot be turned on."),
+    ignored("dynatemp_exponent", "Of `dynatemp_range`, which cannot be set."),
+    refused("max_new_tokens", "send `max_tokens`"),
+    refused("max_output_tokens", "send `max_tokens`"),
+    refused("n_predict", "send `max_tokens`"),
+    refused("t_max_predict_ms", "budgets are tokens: send `max_tokens`", 0, -1),
+    refused("stop_regex", "send `stop`: expressions are not matched"),
+    refused("no_stop_trim", "send `include_stop_str_in_output`", False),
+    refused("repetition_detection", "answers end at their stops and budget alone"),
+    refused("id_slot", "send `cache_slot`", -1),
+    refused("rid", "send `request_id`"),
     refused("cache_prompt", "prompts always share their cached prefixes", True),
+    refused("cache_salt", "cached prefixes are separated by API key"),
+    refused("session_params", "prompts share their cached prefixes by themselves", {}),
     refused("lora", "no adapters are loaded", []),
-    refused("min_tokens", _NO_PROCESSORS, 0),
-    refused("typical_p", _NO_PROCESSORS, 1),
-    refused("mirostat", _NO_PROCESSORS, 0),
-    refused("dynatemp_range", _NO_PROCESSORS, 0),
-    refused("xtc_probability", _NO_PROCESSORS, 0),
-    refused("dry_multiplier", _NO_PROCESSORS, 0),
+    refused("lora_path", "no adapters are loaded"),
+    refused("ngram_corpus_id", "tokens are not predicted from a corpus"),
+    refused("mirostat", _NO_SAMPLER, 0),
+    refused("dynatemp_range", _NO_SAMPLER, 0),
+    refused("top_n_sigma", _NO_SAMPLER, -1, 0),
+    refused("adaptive_target", _NO_SAMPLER, -1),
+    refused("min_keep", _NO_SAMPLER, 0),
+    refused("n_indent", _NO_SAMPLER, 0),
+    refused("watermarking", _NO_SAMPLER, False),
     refused("samplers", "the order of samplers is fixed (S41)"),
-    refused("use_beam_search", "tokens are sampled", False),
-    refused("stop_token_ids", "only strings can stop an answer yet", []),
-    refused("include_stop_str_in_output", _ONLY_DEFAULT, False),
-    refused("skip_special_tokens", _ONLY_DEFAULT, True),
-    refused("spaces_between_special_tokens", _ONLY_DEFAULT, True),
+    refused("logits_processors", "code is not taken from requests", []),
+    refused("custom_logit_processor", "code is not taken from requests"),
+    refused("custom_params", "code is not taken from requests", {}),
+    refused("vllm_xargs", "there are no extensions that read it", {}),
     refused("truncate_prompt_tokens", "a prompt is never cut; one that does not fit is an error"),
-    refused("prompt_logprobs", "log probabilities are not read out yet"),
-    refused("return_tokens_as_token_ids", _ONLY_DEFAULT, False),
-    refused("return_token_ids", _ONLY_DEFAULT, False),
+    refused("thinking_token_budget", "reasoning has no budget of its own: send `max_tokens`", -1),
+    refused("thinking_budget_tokens", "reasoning has no budget of its own: send `max_tokens`", -1),
+    refused("kv_transfer_params", _SPREAD, {}),
+    refused("ec_transfer_params", _SPREAD, {}),
+    refused("bootstrap_host", _SPREAD),
+    refused("bootstrap_port", _SPREAD),
+    refused("bootstrap_room", _SPREAD),
+    refused("routed_dp_rank", _SPREAD),
+    refused("disagg_prefill_dp_rank", _SPREAD),
+    refused("data_parallel_rank", _SPREAD),
+    refused("images_config", "only text is supported"),
     refused(
         "response_format",
         "only text",
@@ -154,29 +169,26 @@ SHARED: Final = Table(
     ),
     refused("grammar", _NO_GRAMMAR, ""),
     refused("json_schema", _NO_GRAMMAR),
+    refused("regex", _NO_GRAMMAR),
+    refused("ebnf", _NO_GRAMMAR),
     refused("structured_outputs", _NO_GRAMMAR),
     refused("guided_json", _NO_GRAMMAR),
     refused("guided_regex", _NO_GRAMMAR),
     refused("guided_choice", _NO_GRAMMAR),
     refused("guided_grammar", _NO_GRAMMAR),
     refused("priority", "requests are served in the order of their arrival", 0),
-    refused("cache_salt", "cached prefixes are separated by API key"),
     refused("group_score", "answers are not scored as a group (S105)", False, code=Code.UNSUPPORTED_VALUE),
-    refused("x_colibri_ignore_leading_stop", _ONLY_DEFAULT, False, reader=BOOLEAN),
 )
+"""All that both surfaces have, in the order of the documentation."""
+
+SHARED_SPELLING: Final[Mapping[str, str]] = MappingProxyType({**LIMITS_SPELLING, **READOUT_SPELLING})
+"""Features that errors may name, where both surfaces spell them otherwise."""
 
 
-def sampling(form: Form) -> SamplingParams:
-    """How the client wants tokens drawn."""
-    return SamplingParams(
-        temperature=form.read(TEMPERATURE, 1.0),
-        top_p=form.read(TOP_P, 1.0),
-        top_k=form.read(TOP_K, 0),
-        min_p=form.read(MIN_P, 0.0),
-        seed=form.read(SEED, None),
-    )
-
-
-def limits(form: Form, max_tokens: int | None) -> OutputLimits:
-    """When the client wants the answer to end."""
-    return OutputLimits(max_tokens=max_tokens, stop=form.read(STOP, ()), ignore_eos=form.read(IGNORE_EOS, False))
+def streaming(form: Form) -> tuple[bool, StreamOptions]:
+    """Whether to stream, and how. Options without a stream are listed as ignored; OpenAI's SDK sends them."""
+    stream = form.read(STREAM, False)
+    options = form.read(STREAM_OPTIONS, StreamOptions())
+    if not stream:
+        form.ignore(STREAM_OPTIONS)
+    return stream, options

@@ -12,15 +12,13 @@ from typing import Final, Generic, TypeGuard, TypeVar
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.json import Json, JsonObject
+from dragoman.core.limits import MAX_TOKEN_ID
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _MAX_KEY_CHARS: Final = 64
 """Of a client's own key in a path: paths go into messages and a header."""
-
-_MAX_TOKEN_ID: Final = 2**31 - 1
-"""What an engine's C int holds; only the engine knows its vocabulary."""
 
 _MAX_IGNORED: Final = 32
 """Names kept for the header of ignored fields; proxies refuse long headers."""
@@ -115,24 +113,46 @@ def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
     return Reader(wants, read, {"type": "number", **bottom, "maximum": high})
 
 
-def array(item: Reader[T], *, at_least: int = 0, of: str) -> Reader[tuple[T, ...]]:
+def array(item: Reader[T], *, at_least: int = 0, at_most: int | None = None, of: str) -> Reader[tuple[T, ...]]:
     """An array whose items are all read by ``item``; a bad one is named by its index."""
     wants = f"a non-empty array of {of}" if at_least else f"an array of {of}"
-
-    def read(value: Json, at: Place) -> tuple[T, ...]:
-        if isinstance(value, list) and len(value) >= at_least:
-            return tuple(item.read(entry, at.child(index)) for index, entry in enumerate(value))
-        raise at.invalid(wants, value)
-
     schema: dict[str, Json] = {"type": "array", "items": item.schema}
     if at_least:
         schema["minItems"] = at_least
+    if at_most is not None:
+        schema["maxItems"] = at_most
+
+    def read(value: Json, at: Place) -> tuple[T, ...]:
+        if not isinstance(value, list) or len(value) < at_least:
+            raise at.invalid(wants, value)
+        if at_most is not None and len(value) > at_most:
+            raise at.wrong(f"{at.path} holds {len(value)} items; at most {at_most} are taken")
+        return tuple(item.read(entry, at.child(index)) for index, entry in enumerate(value))
+
     return Reader(wants, read, schema)
+
+
+def text(shortest: int, longest: int) -> Reader[str]:
+    """A string whose length in characters is within both bounds."""
+    wants = f"a string of {shortest} to {longest} characters"
+
+    def read(value: Json, at: Place) -> str:
+        string = TEXT.read(value, at)
+        if shortest <= len(string) <= longest:
+            return string
+        raise at.wrong(f"{at.path} must have {shortest} to {longest} characters; got {len(string)}")
+
+    return Reader(wants, read, {"type": "string", "minLength": shortest, "maxLength": longest})
+
+
+def token_ids(*, at_least: int = 0, at_most: int | None = None) -> Reader[tuple[int, ...]]:
+    """An array of token ids, as ``is_token_ids`` knows them."""
+    return array(integer(0, MAX_TOKEN_ID), at_least=at_least, at_most=at_most, of="token ids")
 
 
 def is_token_ids(value: Json) -> TypeGuard[list[int]]:
     """Whether this is an array of token ids, perhaps empty. Booleans are not numbers here."""
-    return isinstance(value, list) and all(type(item) is int and 0 <= item <= _MAX_TOKEN_ID for item in value)
+    return isinstance(value, list) and all(type(item) is int and 0 <= item <= MAX_TOKEN_ID for item in value)
 
 
 def _anything(value: Json, _at: Place) -> Json:
