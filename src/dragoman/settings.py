@@ -90,6 +90,13 @@ class Settings:
     strict_fields: Annotated[
         bool, Row("Network", "Refuse unknown request fields by name instead of listing them as ignored.")
     ] = False
+    continue_assistant: Annotated[
+        bool,
+        Row(
+            "Network",
+            "Go on inside a last message of the assistant when the request does not say; off, a new turn begins after it.",
+        ),
+    ] = True
 
     max_queue: Annotated[
         int, Row("Queue", "Requests that may wait for a slot; one more gets 429 with `queue_full`.", low=0)

@@ -85,8 +85,8 @@ class Exchange:
     @property
     def data(self) -> list[Any]:
         """The ``data:`` of each write; JSON where it is JSON, comments left out."""
-        lines = [write.decode() for write in self.writes if write.startswith(b"data: ")]
-        return [line[6:].strip() if "[DONE]" in line else json.loads(line[6:]) for line in lines]
+        found = [write[6:].decode().strip() for write in self.writes if write.startswith(b"data: ")]
+        return [data if data == "[DONE]" else json.loads(data) for data in found]
 
     async def until(self, writes: int) -> None:
         """Wait until so many pieces of the body have come."""

@@ -21,7 +21,7 @@ def test_without_any_source_the_defaults_hold() -> None:
     assert load({}, {}) == Settings(cache_dir=Path("~/.cache/dragoman").expanduser())
 
 
-@pytest.mark.seeds("S5", "S128", "S133")
+@pytest.mark.seeds("S5", "S64", "S128", "S133")
 def test_the_defaults_are_the_documented_ones() -> None:
     settings = load({}, {})
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
@@ -29,6 +29,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert settings.drain_timeout == 30.0
     assert settings.api_keys == ()
     assert not settings.allow_insecure_bind
+    assert settings.continue_assistant
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default(tmp_path: Path) -> None:
@@ -48,6 +49,7 @@ def test_every_setting_can_be_set_by_its_flag_and_by_its_variable(tmp_path: Path
     for option in options():
         text = option.choices[-1] if option.choices else sample[option.kind]
         text = "7" if option.key == "slots" else text
+        text = "false" if option.default == "true" else text
         from_flag = getattr(load({option.key: text}, {}), option.key)
         from_variable = getattr(load({}, {option.variable: text}), option.key)
         assert from_flag == from_variable != getattr(load({}, {}), option.key), option.key
@@ -63,6 +65,7 @@ def test_every_setting_but_the_file_itself_can_be_set_in_the_file(tmp_path: Path
             continue
         value = f'"{option.choices[-1]}"' if option.choices else lines[option.kind]
         value = "7" if option.key == "slots" else value
+        value = "false" if option.default == "true" else value
         file = write(tmp_path, f"{option.key} = {value}\n")
         assert getattr(load({"config": file}, {}), option.key) != getattr(load({}, {}), option.key), option.key
 

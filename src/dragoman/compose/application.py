@@ -35,6 +35,7 @@ def build(
             allowed_hosts=settings.allowed_hosts,
             origins=settings.cors_origins,
             strict_fields=settings.strict_fields,
+            continue_assistant=settings.continue_assistant,
         ),
     )
     return build_server(

@@ -59,7 +59,6 @@ def build_app(
         Route("/", info.root, methods=["GET"]),
     ]
     middleware = [  # a request passes from the top to the bottom
-        Middleware(RequestId, mint=mint_request),
         Middleware(HostGuard, allowed=(options.host, *options.allowed_hosts)),
         Middleware(Cors, origins=options.origins),
         Middleware(ApiKey, keys=options.keys),
@@ -71,4 +70,4 @@ def build_app(
         exception_handlers={ServiceError: on_service_error, HTTPException: on_http_exception, Exception: on_bug},
     )
     app.router.redirect_slashes = False  # a path typed wrongly is a 404, never somewhere else
-    return app
+    return RequestId(app, mint=mint_request)  # around all, so that the reply to a bug has an id, too

@@ -17,8 +17,8 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # nginx would collect events otherwise
+    (b"cache-control", b"no-cache, no-transform"),  # a proxy that compresses would collect events
+    (b"x-accel-buffering", b"no"),  # and so would nginx
 )
 
 

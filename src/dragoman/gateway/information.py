@@ -73,7 +73,9 @@ class Information:
     async def tokenize(self, request: Request) -> Response:
         """The tokens of a text or a conversation."""
         body = await read_json(request.scope, request.receive, timeout=self._options.read_timeout)
-        operation, ignored = tokens.parse_tokenize(body, strict=self._options.strict_fields)
+        operation, ignored = tokens.parse_tokenize(
+            body, strict=self._options.strict_fields, continue_assistant=self._options.continue_assistant
+        )
         return json_reply(tokens.tokenized(await self._service.tokenize(operation)), headers=_headers(ignored))
 
     async def detokenize(self, request: Request) -> Response:

@@ -23,6 +23,7 @@ class GatewayOptions:
     allowed_hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     strict_fields: bool = False
+    continue_assistant: bool = True
     keepalive: float = KEEPALIVE_SECONDS
     read_timeout: float = READ_SECONDS
     max_body: int = MAX_BODY_BYTES

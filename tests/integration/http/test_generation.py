@@ -48,7 +48,7 @@ async def test_a_stream_has_no_byte_before_the_accept_and_one_event_a_write() ->
     await exchange.until(writes=1)
     assert exchange.status == 200
     assert exchange.headers["content-type"] == "text/event-stream; charset=utf-8"
-    assert exchange.headers["cache-control"] == "no-cache"
+    assert exchange.headers["cache-control"] == "no-cache, no-transform"
     assert exchange.headers["x-accel-buffering"] == "no"
     assert exchange.headers["x-request-id"] == "req_4567"
     assert exchange.headers["x-dragoman-queue-wait-ms"] == "0"
