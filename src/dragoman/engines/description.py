@@ -6,11 +6,12 @@ the wrong type, or without one of the three numbers that nothing can be served w
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TypeVar
 
 from dragoman.core.errors import Code, EngineFailed
 from dragoman.core.json import Json, JsonObject
-from dragoman.engines.base import EngineInfo, SpecialToken
+from dragoman.engines.base import EngineInfo, FillInTokens, SpecialToken
 
 T = TypeVar("T", str, int, list[Json], dict[str, Json])
 
@@ -28,6 +29,7 @@ def describe(info: EngineInfo) -> JsonObject:
         "special_tokens": [{"id": token.id, "text": token.text} for token in info.special_tokens],
         "bos_token": info.bos_token,
         "eos_token": info.eos_token,
+        "fill_in": None if info.fill_in is None else asdict(info.fill_in),
         "features": sorted(info.features),
         "fingerprint": info.fingerprint,
         "build": dict(info.build),
@@ -47,6 +49,7 @@ def read_description(description: JsonObject) -> EngineInfo:
         special_tokens=tuple(_special(token) for token in _optional(description, "special_tokens", list) or []),
         bos_token=_optional(description, "bos_token", str),
         eos_token=_optional(description, "eos_token", str),
+        fill_in=_fill_in(_optional(description, "fill_in", dict)),
         features=frozenset(str(feature) for feature in _optional(description, "features", list) or []),
         fingerprint=_optional(description, "fingerprint", str) or "",
         build={key: str(value) for key, value in (_optional(description, "build", dict) or {}).items()},
@@ -57,6 +60,17 @@ def _special(token: Json) -> SpecialToken:
     if not isinstance(token, dict):
         raise _broken("special_tokens")
     return SpecialToken(id=_required(token, "id", int), text=_required(token, "text", str))
+
+
+def _fill_in(texts: JsonObject | None) -> FillInTokens | None:
+    """None of them, or all three."""
+    if texts is None:
+        return None
+    return FillInTokens(
+        prefix=_required(texts, "prefix", str),
+        suffix=_required(texts, "suffix", str),
+        middle=_required(texts, "middle", str),
+    )
 
 
 def _required(description: JsonObject, key: str, kind: type[T]) -> T:

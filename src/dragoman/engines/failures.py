@@ -7,6 +7,7 @@ from typing import Final
 
 from dragoman.core.errors import Cancelled, Code, EngineFailed, InvalidRequest, ServiceError, Unsupported
 from dragoman.engines.link import ExitStatus, LinkBroken
+from dragoman.engines.submitting import NEEDS
 from dragoman.protocol.errors import RemoteProtocolError
 from dragoman.protocol.frames import Error, Fault, LoadFail
 
@@ -104,12 +105,22 @@ def request_failure(error: Error, *, ids: bool) -> ServiceError:
             return InvalidRequest("The prompt is empty.", code=Code.INVALID_VALUE, feature="prompt")
         case "INVALID_TOKEN":
             return InvalidRequest(f"Not a token of this model: {detail}.", code=Code.INVALID_VALUE, feature="prompt")
+        case "BAD_REQUEST" if (feature := _feature(error.detail)) is not None:
+            _, _, reason = error.detail.partition(" ")
+            message = f"The engine can not obey {feature}: it {reason or 'has a value of the wrong kind or range'}."
+            return InvalidRequest(message, code=Code.INVALID_VALUE, feature=feature)
         case "BAD_REQUEST" if ids:
             # Older engines have no better word for an id that is outside their vocabulary.
             message = "The prompt has a token id that is not in the model's vocabulary."
             return InvalidRequest(message, code=Code.INVALID_VALUE, feature="prompt")
         case _:
             return EngineFailed(f"The engine refused the request: {detail}.", code=Code.ENGINE_ERROR)
+
+
+def _feature(detail: str) -> str | None:
+    """The key of an extension that the first word of a refusal names, without its inner field."""
+    key = detail.partition(" ")[0].partition(".")[0]
+    return key if key in NEEDS else None
 
 
 def _context_exceeded(detail: str) -> InvalidRequest:

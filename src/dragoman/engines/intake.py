@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from dragoman.core.json import JsonObject
-from dragoman.core.limits import MAX_SEED, MAX_TOP_LOGPROBS
+from dragoman.core.limits import MAX_TOKENS, MAX_TOP_LOGPROBS
 from dragoman.core.request import SamplingParams, TextPrompt
 from dragoman.engines.backend import Vocabulary
+from dragoman.engines.option_values import BadOption, boolean, integer, token_ids
+from dragoman.engines.sampling_options import read_sampling
 from dragoman.protocol.frames import DetokenizeCommand, Submit, TokenizeCommand
 from dragoman.protocol.words import parse_ids
 
@@ -24,23 +25,38 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """``limit``: tokens that may be generated. ``bounded``: the client asked for less than the context has left."""
+    """``limit``: tokens that may be generated. ``bounded``: the client asked for less than the context has left.
+
+    ``logprobs`` and ``echo`` are numbers of alternatives, of generated tokens and of the prompt's; None is off.
+    """
 
     slot: int
     prompt: tuple[int, ...]
     limit: int
     bounded: bool
     sampling: SamplingParams
+    min_tokens: int
+    stop_token_ids: tuple[int, ...]
     ignore_eos: bool
     logprobs: int | None
-    echo: bool
+    echo: int | None
     isolation: str
     extended: bool
 
 
 def read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake:
     """Check and tokenise a SUBMIT. Raises ``Refused``."""
+    try:
+        return _read_submit(command, vocabulary, context)
+    except BadOption as error:
+        raise Refused("BAD_REQUEST", str(error)) from None
+
+
+def _read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake:
     options = command.extension or {}
+    sampling = read_sampling(
+        options, temperature=command.temperature, top_p=command.top_p, vocabulary_size=vocabulary.size
+    )
     if command.ids:
         prompt = _ids(command.payload, vocabulary.size)
     else:
@@ -50,23 +66,20 @@ def read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake
     room = context - len(prompt)
     if room < min(1, command.max_tokens):
         raise Refused("CONTEXT_EXCEEDED", f"{len(prompt)} {context}")
+    logprobs = _alternatives(options, "logprobs")
+    # In the older form one word asks for both, and 0 is off (S87).
+    older = command.logprobs or None
     return Intake(
         slot=command.slot,
         prompt=prompt,
         limit=min(command.max_tokens, room),
         bounded=command.max_tokens < room,
-        sampling=SamplingParams(
-            temperature=command.temperature,
-            top_p=command.top_p,
-            top_k=_integer(options, "top_k", minimum=0),
-            min_p=_fraction(options, "min_p"),
-            seed=None
-            if options.get("seed") is None
-            else _integer(options, "seed", minimum=-MAX_SEED - 1, maximum=MAX_SEED),
-        ),
-        ignore_eos=_boolean(options, "ignore_eos"),
-        logprobs=_logprobs(command, options),
-        echo=_boolean(options, "echo") if command.extension is not None else bool(command.logprobs),
+        sampling=sampling,
+        min_tokens=integer(options, "min_tokens", 0, minimum=0, maximum=MAX_TOKENS),
+        stop_token_ids=token_ids(options, "stop_token_ids", vocabulary.size),
+        ignore_eos=boolean(options, "ignore_eos"),
+        logprobs=older if logprobs is None else logprobs,
+        echo=older if command.extension is None else _alternatives(options, "echo"),
         isolation=str(options.get("isolation", "")),
         extended=command.extension is not None,
     )
@@ -74,7 +87,10 @@ def read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake
 
 def read_tokenize(command: TokenizeCommand) -> TextPrompt:
     """The text of a TOKENIZE. Raises ``Refused``."""
-    return _text(command.payload, command.options)
+    try:
+        return _text(command.payload, command.options)
+    except BadOption as error:
+        raise Refused("BAD_REQUEST", str(error)) from None
 
 
 def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple[bytes, ...]:
@@ -97,11 +113,11 @@ def _ids(payload: bytes, size: int) -> tuple[int, ...]:
     return ids
 
 
-def _logprobs(command: Submit, options: JsonObject) -> int | None:
-    """Alternatives per token. In the older form 0 is off; in an extension it asks for the chosen token alone."""
-    if options.get("logprobs") is None:
-        return command.logprobs or None
-    return _integer(options, "logprobs", minimum=0, maximum=MAX_TOP_LOGPROBS)
+def _alternatives(options: JsonObject, key: str) -> int | None:
+    """How many alternatives of each token: 0 asks for the token alone, and nothing for nothing."""
+    if options.get(key) is None:
+        return None
+    return integer(options, key, 0, minimum=0, maximum=MAX_TOP_LOGPROBS)
 
 
 def _text(payload: bytes, options: JsonObject) -> TextPrompt:
@@ -113,8 +129,8 @@ def _text(payload: bytes, options: JsonObject) -> TextPrompt:
     return TextPrompt(
         text=text,
         plain=spans,
-        parse_special=_boolean(options, "parse_special", True),
-        add_special=_boolean(options, "add_special", True),
+        parse_special=boolean(options, "parse_special", True),
+        add_special=boolean(options, "add_special", True),
     )
 
 
@@ -134,24 +150,3 @@ def _characters(payload: bytes, spans: object) -> tuple[tuple[int, int], ...]:
         at_byte, at_character = end, first + len(payload[start:end].decode("utf-8"))
         found.append((first, at_character))
     return tuple(found)
-
-
-def _integer(options: JsonObject, name: str, *, minimum: int, maximum: float = math.inf) -> int:
-    value = options.get(name, 0)
-    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
-        raise Refused("BAD_REQUEST", name)
-    return value
-
-
-def _fraction(options: JsonObject, name: str) -> float:
-    value = options.get(name, 0.0)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not (math.isfinite(value) and 0 <= value <= 1):
-        raise Refused("BAD_REQUEST", name)
-    return float(value)
-
-
-def _boolean(options: JsonObject, name: str, default: bool = False) -> bool:
-    value = options.get(name, default)
-    if not isinstance(value, bool):
-        raise Refused("BAD_REQUEST", name)
-    return value

@@ -3,24 +3,62 @@
 A request that asks for nothing beyond the older form has no extension, so its bytes are those of the older form (S106).
 An extension holds only what was asked for:
 
-``top_k``, ``min_p``, ``seed``, ``ignore_eos``   as in ``SamplingParams`` and ``OutputLimits``
-``logprobs``, ``echo``                     as in ``EngineRequest``; the word ``logprobs=`` alone asks older engines for both
+``top_k`` ... ``dry``                      as in ``sampling_options``
+``min_tokens``, ``stop_token_ids``, ``ignore_eos``  as in ``EngineRequest``
+``logprobs``, ``echo``                     alternatives per generated token, and per position of the prompt: each alone, or both
 ``plain``                                  half-open byte ranges of the payload in which no special token is recognised
 ``parse_special``, ``add_special``         as in ``TextPrompt``, when false
 ``isolation``                              key of the prefix cache
+
+An older engine has one word for ``logprobs`` and ``echo``, so it gets the larger number and answers both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from typing import Final, assert_never
 
 from dragoman.core import limits
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import TextPrompt, TokenPrompt
 from dragoman.engines.base import EngineInfo, EngineRequest
+from dragoman.engines.sampling_options import write_sampling
 from dragoman.protocol.frames import Submit
+from dragoman.protocol.words import format_ids, format_json
+
+NEEDS: Final[Mapping[str, str]] = {
+    "logprobs": "logprobs",
+    "echo": "echo",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "seed": "seed",
+    "stop_token_ids": "stop_ids",
+} | dict.fromkeys(
+    (
+        "typical_p",
+        "repetition_penalty",
+        "presence_penalty",
+        "frequency_penalty",
+        "logit_bias",
+        "allowed_token_ids",
+        "bad_words",
+        "xtc",
+        "dry",
+        "min_tokens",
+    ),
+    "processors",
+)
+"""Keys of an extension, and what an engine must have announced for each."""
+
+_DRAWING: Final = ("seed", "top_k", "min_p", "typical_p", "xtc")
+"""Keys that mean nothing to a greedy request, which draws nothing: an engine need not know them for it."""
+
+_OLDER: Final = frozenset({"logprobs", "echo", "isolation", "plain", "parse_special", "add_special"})
+"""Keys that an older engine can do without: it has other words for them, or one model and one tenant."""
+
+_MANY_SPANS: Final = limits.MAX_EXTENSION_BYTES // 64
+"""Spans of a prompt up to which there is no doubt that an extension holds them."""
 
 
 def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *, extended: bool) -> Submit:
@@ -28,7 +66,8 @@ def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *,
 
     Raises ``Unsupported`` naming the feature, or ``InvalidRequest`` for a prompt that cannot be sent.
     """
-    _refuse(request, info, extended=extended)
+    extension = _extension(request, info, extended=extended)
+    _refuse(request, extension, info, extended=extended)
     return Submit(
         id=request_id,
         slot=request.slot,
@@ -38,7 +77,8 @@ def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *,
         top_p=request.sampling.top_p,
         logprobs=_logprobs(request, extended=extended),
         ids=isinstance(request.prompt, TokenPrompt),
-        extension=_extension(request) if extended else None,
+        # The older form knows no request that generates nothing: there an extension may be empty, but must be there.
+        extension=extension if extended and (extension or request.max_tokens == 0) else None,
     )
 
 
@@ -46,7 +86,7 @@ def payload_of(prompt: TextPrompt | TokenPrompt) -> bytes:
     """The bytes of a prompt. Raises ``InvalidRequest`` where the pipe cannot carry it."""
     match prompt:
         case TokenPrompt(ids=ids):
-            payload = b" ".join([b"%d" % token for token in ids])
+            payload = format_ids(ids)
         case TextPrompt(text=text):
             try:
                 payload = text.encode()
@@ -88,51 +128,64 @@ def byte_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def _logprobs(request: EngineRequest, *, extended: bool) -> int | None:
-    """0 alternatives is off to an older engine, which is asked for one that nobody then looks at."""
-    return 1 if request.logprobs == 0 and not extended else request.logprobs
+    """The word of the header. 0 alternatives is off to an older engine, which is asked for one that nobody then looks at."""
+    if extended:
+        return request.logprobs
+    asked = [count for count in (request.logprobs, request.echo) if count is not None]
+    return max(1, *asked) if asked else None
 
 
-def _extension(request: EngineRequest) -> JsonObject | None:
-    sampling = request.sampling
-    extension: dict[str, Json] = {}
-    if sampling.top_k:
-        extension["top_k"] = sampling.top_k
-    if sampling.min_p:
-        extension["min_p"] = sampling.min_p
-    if sampling.seed is not None:
-        extension["seed"] = sampling.seed
+def _extension(request: EngineRequest, info: EngineInfo, *, extended: bool) -> JsonObject:
+    extension = write_sampling(request.sampling)
+    if request.sampling.temperature == 0:
+        idle = {key for key in _DRAWING if not (extended and NEEDS[key] in info.features)}
+        extension = {key: value for key, value in extension.items() if key not in idle}
+    if request.min_tokens:
+        extension["min_tokens"] = request.min_tokens
+    if request.stop_token_ids:
+        extension["stop_token_ids"] = list(request.stop_token_ids)
     if request.ignore_eos:
         extension["ignore_eos"] = True
     if request.logprobs is not None:
         extension["logprobs"] = request.logprobs
     if request.echo is not None:
-        extension["echo"] = True
+        extension["echo"] = request.echo
     if request.isolation:
         extension["isolation"] = request.isolation
     if isinstance(request.prompt, TextPrompt):
         extension |= text_options(request.prompt)
-    # The older form knows no request that generates nothing, so the extension may be empty, but must be there.
-    return extension if extension or request.max_tokens == 0 else None
+    return extension
 
 
-def _refuse(request: EngineRequest, info: EngineInfo, *, extended: bool) -> None:
-    needs = {
-        "ids": isinstance(request.prompt, TokenPrompt),
-        "logprobs": request.logprobs is not None,
-        "echo": request.echo is not None,
-        "top_k": request.sampling.top_k > 0,
-        "min_p": request.sampling.min_p > 0,
-        "seed": request.sampling.seed is not None,
-    }
-    for feature, needed in needs.items():
-        if needed and feature not in info.features:
-            raise _unsupported(feature)
-    if request.ignore_eos and not extended:
-        raise _unsupported("ignore_eos")
-    if request.max_tokens == 0 and request.logprobs is None and not extended:
+def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, extended: bool) -> None:
+    if isinstance(request.prompt, TokenPrompt) and "ids" not in info.features:
+        raise _unsupported("ids")
+    for key in extension:
+        announced = key not in NEEDS or NEEDS[key] in info.features
+        if not announced or not (extended or key in _OLDER):
+            raise _unsupported(key)
+    if extended:
+        _refuse_bulk(extension)
+        return
+    if request.max_tokens == 0 and request.logprobs is None and request.echo is None:
         raise _unsupported("output_budget")
-    if isinstance(request.prompt, TextPrompt) and not extended:
+    if isinstance(request.prompt, TextPrompt):
         _refuse_forgery(request.prompt, info)
+
+
+def _refuse_bulk(extension: JsonObject) -> None:
+    """What no extension can hold is the client's doing, and the longest of its lists is to blame."""
+    lists = {key: value for key, value in extension.items() if isinstance(value, list | dict)}
+    if all(key == "plain" and len(value) <= _MANY_SPANS for key, value in lists.items()):
+        return  # nearly every request: it need not be written twice
+    sizes = {key: len(format_json({key: value})) for key, value in lists.items()}
+    if sum(sizes.values()) > limits.MAX_EXTENSION_BYTES - limits.MAX_HEADER_BYTES:
+        key = max(sizes, key=lambda key: sizes[key])
+        raise InvalidRequest(
+            f"This is more than {limits.MAX_EXTENSION_BYTES} bytes can tell the engine.",
+            code=Code.INVALID_VALUE,
+            feature="prompt" if key == "plain" else key,
+        )
 
 
 def _refuse_forgery(prompt: TextPrompt, info: EngineInfo) -> None:

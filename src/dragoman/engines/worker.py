@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dragoman.engines.backend import Backend
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
-from dragoman.engines.sampling import draw, numeric, uniform
+from dragoman.engines.sampling import Sampler, numeric, prepare, uniform
 from dragoman.protocol import EngineSession, RemoteProtocolError
 from dragoman.protocol.frames import (
     Accept,
@@ -63,6 +63,7 @@ class _Job:
 
     intake: Intake
     sequence: Sequence
+    sampler: Sampler
     seed: int
     started: float
     echoed: int = 0
@@ -190,17 +191,23 @@ class Worker:
             raise Refused("BAD_REQUEST", "invalid cache slot")
         if any(job.intake.slot == command.slot for job in self._jobs.values()):
             raise Refused("SLOT_BUSY")
-        intake = read_submit(command, self._backend.vocabulary, self._backend.context)
+        vocabulary = self._backend.vocabulary
+        intake = read_submit(command, vocabulary, self._backend.context)
         sequence = Sequence(
             id=command.id,
             prompt=intake.prompt,
             limit=intake.limit,
             namespace=intake.isolation,
-            echo=intake.echo,
+            echo=intake.echo is not None,
             bounded=intake.bounded,
         )
         seed = randbits(63) if intake.sampling.seed is None else intake.sampling.seed
-        self._jobs[command.id] = _Job(intake=intake, sequence=sequence, seed=seed, started=time.perf_counter())
+        sampler = prepare(
+            intake.sampling, min_tokens=intake.min_tokens, stop_token_ids=intake.stop_token_ids, vocabulary=vocabulary
+        )
+        self._jobs[command.id] = _Job(
+            intake=intake, sequence=sequence, sampler=sampler, seed=seed, started=time.perf_counter()
+        )
         self._scheduler.add(sequence)
 
     # --- steps -------------------------------------------------------------------------------------------------------
@@ -244,7 +251,7 @@ class Worker:
     def _accept(self, sequence: Sequence) -> None:
         if not sequence.accepted:
             sequence.accepted = True
-            self._write(Accept(sequence.id, len(sequence.prompt), sequence.cached))
+            self._write(Accept(sequence.id, len(sequence.prompt), sequence.cached, sequence.miss or ""))
 
     def _emit(self, runs: tuple[Run, ...], logits: Row) -> None:
         row = 0
@@ -264,7 +271,7 @@ class Worker:
 
     def _echo(self, job: _Job, run: Run, rows: Row) -> None:
         """Describe prompt positions: the row after token i tells of token i + 1, and nothing tells of the first."""
-        prompt, wanted = job.sequence.prompt, job.intake.logprobs or 0
+        prompt, wanted = job.sequence.prompt, job.intake.echo or 0
         if run.start == 0 and job.echoed == 0:
             self._write_echo(job, 0, Numeric(float("nan")))
         for position in range(max(run.start + 1, job.echoed), min(run.end + 1, len(prompt))):
@@ -278,20 +285,27 @@ class Worker:
 
     def _draw(self, job: _Job, row: Row) -> None:
         sequence, intake = job.sequence, job.intake
-        token = draw(row, intake.sampling, _uniform(job))
+        token = job.sampler.pick(row, sequence.prompt, sequence.generated, _uniform(job))
         if not np.isfinite(row[token]):
             self._end(job, Error(sequence.id, "NUMERIC", "the model's logits are not finite"), keep=False)
             return
         sequence.generated.append(token)
         if job.first_token is None:
             job.first_token = time.perf_counter()
-        ended = self._backend.vocabulary.ends(token) and not intake.ignore_eos
+        ended = self._ends(job, token)
         if intake.extended or not self._backend.vocabulary.is_control(token):
             value = None if intake.logprobs is None else numeric(row, token, intake.logprobs)
             piece = self._backend.vocabulary.piece(token)
             self._write(Data(sequence.id, piece, value, token if intake.extended else None))
         if ended or sequence.exhausted:
             self._finish(job, limited=not ended)
+
+    def _ends(self, job: _Job, token: int) -> bool:
+        """Whether the newest token is the last. The sampler lets none end too early, unless there is no other (S36)."""
+        intake = job.intake
+        if len(job.sequence.generated) <= intake.min_tokens:
+            return False
+        return (self._backend.vocabulary.ends(token) and not intake.ignore_eos) or token in intake.stop_token_ids
 
     def _finish(self, job: _Job, *, limited: bool) -> None:
         sequence, now = job.sequence, time.perf_counter()

@@ -32,7 +32,18 @@ from dragoman.protocol.frames import (
 )
 from dragoman.protocol.numeric import read_tail, take_token
 from dragoman.protocol.reader import SizeReader
-from dragoman.protocol.words import flag, is_code, natural, option, parse_ids, parse_json, read_prose, real
+from dragoman.protocol.words import (
+    flag,
+    is_code,
+    is_reason,
+    natural,
+    option,
+    parse_ids,
+    parse_json,
+    read_prose,
+    real,
+    show,
+)
 
 MAX_ANSWER_BYTES: Final = 2 * MAX_PROMPT_BYTES
 """Payload of TOKENS and TEXT: a whole request body of one-byte tokens, written in seven digits and a blank, fits."""
@@ -97,7 +108,7 @@ def _accept(request_id: int, words: _Words, _payload: bytes) -> Accept:
     cached = _option(words[3:], b"cached")
     if cached is not None and cached > prompt_tokens:
         raise ValueError(f"{cached} of {prompt_tokens} tokens cached")
-    return Accept(request_id, prompt_tokens, cached or 0)
+    return Accept(request_id, prompt_tokens, cached or 0, _miss(words[3:]))
 
 
 def _progress(request_id: int, words: _Words, _payload: bytes) -> Progress:
@@ -237,3 +248,14 @@ def _option(words: Sequence[bytes], key: bytes) -> int | None:
         if (value := option(word, key)) is not None:
             return natural(value)
     return None
+
+
+def _miss(words: Sequence[bytes]) -> str:
+    """The word of the first ``miss=<word>``. Any lower-case word passes: newer engines may know reasons that we do not."""
+    found = next((value for word in words if (value := option(word, b"miss")) is not None), None)
+    if found is None:
+        return ""
+    reason = found.decode(errors="replace")
+    if not is_reason(reason):
+        raise ValueError(f"{show(found)} is no reason")
+    return reason

@@ -27,7 +27,7 @@ from dragoman.protocol.frames import (
     WireRequestFrame,
 )
 from dragoman.protocol.numeric import write_tail, write_token
-from dragoman.protocol.words import MAX_COUNT, format_ids, format_json, is_code, prose
+from dragoman.protocol.words import MAX_COUNT, format_ids, format_json, is_code, is_reason, prose
 
 
 def encode_request_frame(frame: WireRequestFrame, *, extended: bool = True) -> bytes:
@@ -96,7 +96,10 @@ def _accept(frame: Accept, *, extended: bool) -> bytes:
         raise LocalProtocolError(f"{frame.cached_tokens} of {frame.prompt_tokens} prompt tokens can not be cached")
     prompt_tokens, cached_tokens = _counts(frame.prompt_tokens, frame.cached_tokens)
     cached = b" cached=%d" % cached_tokens if extended and cached_tokens else b""
-    return b"ACCEPT %d %d%b\n" % (frame.id, prompt_tokens, cached)
+    if frame.miss and not is_reason(frame.miss):
+        raise LocalProtocolError(f"{frame.miss!r} is no reason for a miss")
+    miss = b" miss=%b" % frame.miss.encode() if extended and frame.miss else b""
+    return b"ACCEPT %d %d%b%b\n" % (frame.id, prompt_tokens, cached, miss)
 
 
 def _done(frame: Done, *, extended: bool) -> bytes:

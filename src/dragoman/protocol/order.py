@@ -185,7 +185,7 @@ class Exchange:
                 extension = command.extension
                 self.extended = extension is not None
                 self._numeric = bool(command.logprobs) or (extension or {}).get("logprobs") is not None
-                self._echo = (extension or {}).get("echo") is True
+                self._echo = (extension or {}).get("echo") is not None
                 self._enter(State.SUBMITTED)
             case TokenizeCommand():
                 self._enter(State.TOKENIZING)

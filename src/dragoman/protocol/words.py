@@ -28,6 +28,7 @@ MAX_TOKEN_ID: Final = 2**31 - 1
 MAX_PROSE_BYTES: Final = 2048
 """Text for people in a header line; half of the line, so that the rest always fits."""
 
+_REASON: Final = re.compile(r"[a-z][a-z_]{0,31}")
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,31}")
 
 
@@ -83,6 +84,11 @@ def option(word: bytes, key: bytes) -> bytes | None:
 def is_code(text: str) -> bool:
     """An upper-case word, as the kinds of frames and the codes of errors are."""
     return _CODE.fullmatch(text) is not None
+
+
+def is_reason(text: str) -> bool:
+    """A lower-case word, as the reasons of misses are."""
+    return _REASON.fullmatch(text) is not None
 
 
 def parse_ids(payload: bytes) -> tuple[int, ...]:

@@ -37,6 +37,10 @@ class PrefixCache:
         """The tokens that were inserted for a sequence; empty for one that holds none."""
         return self._held[seq_id][1] if seq_id in self._held else ()
 
+    def namespace(self, seq_id: int) -> str:
+        """Whose tokens a sequence holds; empty for one that holds none."""
+        return self._held[seq_id][0] if seq_id in self._held else ""
+
     def match(self, tokens: Sequence[int], namespace: str = "") -> list[Match]:
         """Every sequence that shares a prefix with ``tokens``, longest first, each once."""
         node = self._roots.get(namespace)

@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dragoman.scheduler.ghosts import Ghosts
+from dragoman.scheduler.miss import Found, Miss, why
 from dragoman.scheduler.plan import Copy, Cut, PlanDraft, Run, StepPlan
 from dragoman.scheduler.prefix_cache import Match, PrefixCache
 from dragoman.scheduler.sequence import Sequence
@@ -42,11 +44,15 @@ class SchedulerOptions:
     keep_answers: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Placement:
+    """``length`` tokens of ``source`` go to ``target``. ``known`` and ``ready`` are for ``miss.Found``."""
+
     target: int
     source: int | None
     length: int
+    known: int
+    ready: int
 
 
 class Scheduler:
@@ -55,6 +61,7 @@ class Scheduler:
     def __init__(self, options: SchedulerOptions, cache: PrefixCache) -> None:
         self._options = options
         self._cache = cache
+        self._ghosts = Ghosts()
         self._waiting: deque[Sequence] = deque()
         self._running: dict[int, Sequence] = {}
         self._last_used = [0] * options.sequences
@@ -82,6 +89,8 @@ class Scheduler:
         kept = reusable if keep else 0
         if kept < sequence.computed:
             self._emptied.append(Cut(sequence.seq_id, kept))
+            if keep:
+                self._ghosts.lose(sequence.tokens(0, sequence.computed), sequence.namespace, Miss.ANSWER)
         self._release(sequence, kept)
 
     def schedule(self) -> StepPlan:
@@ -121,6 +130,7 @@ class Scheduler:
         ]
         if idle:
             oldest = min(idle, key=lambda seq_id: self._last_used[seq_id])
+            self._lose(oldest, kept=0)
             self._cache.remove(oldest)
             return Cut(oldest, 0)
         if len(self._running) < 2:
@@ -128,6 +138,7 @@ class Scheduler:
         youngest = next(reversed(self._running.values()))
         seq_id = youngest.seq_id
         assert seq_id is not None
+        self._ghosts.lose(youngest.tokens(0, youngest.computed), youngest.namespace, Miss.EVICTED)
         self._release(youngest, 0)
         self._pressed = True
         youngest.computed = 0
@@ -159,6 +170,10 @@ class Scheduler:
         return sum(map(_credit, self._running.values())) + _credit(sequence) - shared <= cells
 
     def _start(self, sequence: Sequence, placement: _Placement, draft: PlanDraft) -> None:
+        if not sequence.accepted:
+            sequence.cached = placement.length
+            sequence.miss = self._why(sequence, placement)
+        self._lose(placement.target, kept=placement.length if placement.source == placement.target else 0)
         if placement.source is None or placement.source == placement.target:
             if self._cache.held(placement.target):
                 draft.edits.append(Cut(placement.target, placement.length))
@@ -166,11 +181,21 @@ class Scheduler:
             draft.edits.append(Copy(placement.source, placement.target, placement.length))
         sequence.seq_id = placement.target
         sequence.computed = placement.length
-        if not sequence.accepted:
-            sequence.cached = placement.length
         self._running[placement.target] = sequence
         self._cache.insert(placement.target, sequence.tokens(0, sequence.length), sequence.namespace)
         draft.admitted.append(sequence)
+
+    def _why(self, sequence: Sequence, placement: _Placement) -> Miss | None:
+        options, wanted = self._options, len(sequence.prompt) - 1
+        lost, cause = self._ghosts.longest(sequence.prompt[:wanted], sequence.namespace)
+        found = Found(known=placement.known, ready=placement.ready, taken=placement.length, lost=lost, cause=cause)
+        return why(found, wanted=wanted, echo=sequence.echo, cuttable=options.cuttable, worth=options.copy_cost)
+
+    def _lose(self, seq_id: int, *, kept: int) -> None:
+        """What a cache sequence holds beyond ``kept`` tokens is about to be overwritten."""
+        held = self._cache.held(seq_id)
+        if len(held) > kept:
+            self._ghosts.lose(held, self._cache.namespace(seq_id), Miss.EVICTED)
 
     def _place(self, sequence: Sequence) -> _Placement | None:
         """Where to run a sequence; None if it should wait for a prefix that is being computed."""
@@ -181,17 +206,28 @@ class Scheduler:
         worth = have + self._options.copy_cost
         if any(match.length > worth and self._promises(match) for match in matches):
             return None
+        target, source = self._choose(best)
+        return _Placement(
+            target=target,
+            source=source,
+            length=0 if source is None else have,
+            known=matches[0].length if matches else 0,
+            ready=have,
+        )
+
+    def _choose(self, best: Match | None) -> tuple[int, int | None]:
+        """The cache sequence to run in, and the one whose prefix to take, if it is worth it."""
         idle = self._idle()
-        if best is None or not have:
-            return _Placement(self._victim(idle), None, 0)
+        if best is None or not best.length:
+            return self._victim(idle), None
         others = [seq_id for seq_id in idle if seq_id != best.seq_id]
         if best.seq_id in idle:
-            lost = len(self._cache.held(best.seq_id)) - have
+            lost = len(self._cache.held(best.seq_id)) - best.length
             if lost <= self._options.copy_cost or not others:
-                return _Placement(best.seq_id, best.seq_id, have)
-        if have <= self._options.copy_cost:
-            return _Placement(self._victim(idle), None, 0)
-        return _Placement(self._victim(others), best.seq_id, have)
+                return best.seq_id, best.seq_id
+        if best.length <= self._options.copy_cost:
+            return self._victim(idle), None
+        return self._victim(others), best.seq_id
 
     def _usable(self, match: Match) -> Match:
         """The part of a match that is computed, and that the model can be cut back to."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dragoman.scheduler.miss import Miss
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Sequence:
@@ -11,7 +13,7 @@ class Sequence:
 
     ``limit`` is the number of tokens that it may generate; ``seq_id`` is the cache sequence that it runs in, None while it
     waits; ``computed`` counts its leading tokens whose keys and values are in it. ``cached`` of them were found when it was
-    first admitted; ``shared`` of them are cells of a sequence that ran already when it was last admitted.
+    first admitted, and ``miss`` says why not more; ``shared`` of them are cells of a sequence that ran already when it was last admitted.
     """
 
     id: int
@@ -24,6 +26,7 @@ class Sequence:
     seq_id: int | None = None
     computed: int = 0
     cached: int = 0
+    miss: Miss | None = None
     shared: int = 0
     accepted: bool = False
 

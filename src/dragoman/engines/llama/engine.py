@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from dragoman import __version__
 from dragoman.engines.backend import Computed
 from dragoman.engines.base import EngineInfo
 from dragoman.engines.llama.budget import Budget, plan_budget
 from dragoman.engines.llama.cache import LlamaCache
+from dragoman.engines.llama.fingerprint import fingerprint
 from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
@@ -29,6 +33,8 @@ FEATURES = frozenset(
         "seed",
         "top_k",
         "min_p",
+        "processors",
+        "stop_ids",
         "ignore_eos",
         "tokenize",
         "special",
@@ -168,7 +174,15 @@ class LlamaEngine:
             bos_token=self.vocabulary.bos,
             eos_token=self.vocabulary.eos,
             features=FEATURES | self._guarantees,
-            fingerprint="_".join(["fp", self.model.fingerprint, *sorted(self._guarantees)]),
+            fill_in=self.vocabulary.fill_in,
+            fingerprint=fingerprint(
+                weights=self.model.fingerprint,
+                build={**build, "dragoman": __version__, "numpy": np.__version__},
+                layout=layout,
+                threads=self.threads,
+                safe_kernels=self._options.safe_kernels,
+                guarantees=self._guarantees,
+            ),
             build={
                 **build,
                 "layout": str(layout),

@@ -13,7 +13,7 @@ from dragoman.engines.description import describe
 from dragoman.engines.restart import RestartPolicy
 from dragoman.engines.simulated.link import SimulatedLinks
 from dragoman.engines.simulated.tape import Say, Script, Startup, Step, canned
-from dragoman.engines.simulated.vocabulary import PIECES, SPECIAL
+from dragoman.engines.simulated.vocabulary import FILL_IN, PIECES, SPECIAL
 from dragoman.protocol.frames import Caps, LoadProgress, Model, Ready, Telemetry
 
 CHAT_TEMPLATE: Final = (
@@ -31,6 +31,7 @@ INFO: Final = EngineInfo(
     chat_template=CHAT_TEMPLATE,
     special_tokens=SPECIAL,
     eos_token="<|im_end|>",  # noqa: S106 - a token, but no secret
+    fill_in=FILL_IN,
     features=frozenset(
         {
             "ids",
@@ -39,6 +40,10 @@ INFO: Final = EngineInfo(
             "seed",
             "top_k",
             "min_p",
+            "processors",
+            "stop_ids",
+            "ignore_eos",
+            "isolation",
             "tokenize",
             "special",
             "cancel-in-prefill",

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NoReturn, assert_never
 
-from dragoman.core.json import JsonObject
-from dragoman.core.request import TextPrompt
 from dragoman.engines.base import EngineInfo
 from dragoman.engines.clock import Clock
 from dragoman.engines.simulated import vocabulary
+from dragoman.engines.simulated.reading import Refused, read_pieces, read_submit, read_text
 from dragoman.engines.simulated.tape import (
     Begin,
     CloseInput,
@@ -54,6 +53,7 @@ from dragoman.protocol.frames import (
     Tokens,
 )
 from dragoman.protocol.session import EngineSession
+from dragoman.scheduler.miss import Miss
 
 REMEMBERED: Final = 64
 """Sequences whose prefixes count as cached."""
@@ -64,18 +64,12 @@ BROKEN: Final = 70
 _log = logging.getLogger(__name__)
 
 
-class _Refused(Exception):
-    """A command gets ERROR: a code, and details."""
-
-
 @dataclass(slots=True)
 class _Run:
     """A request at work."""
 
     request: SimulatedRequest
     limit: int
-    isolation: str
-    echo: bool
     cached: int
     accepted: bool = False
     emitted: int = 0
@@ -153,66 +147,44 @@ class Simulation:
                 case Stop(id):
                     self._finish(self._find(id), limited=False)
                 case TokenizeCommand():
-                    self._write(Tokens(command.id, vocabulary.tokenize(_text(command.payload, command.options))))
+                    self._write(Tokens(command.id, vocabulary.tokenize(read_text(command.payload, command.options))))
                 case DetokenizeCommand():
-                    self._write(Text(command.id, _pieces(command)))
+                    self._write(Text(command.id, read_pieces(command)))
                 case Image():
                     pass  # the SUBMIT that follows is refused by whoever looks at features
                 case BadCommand():
                     self._write(Error(command.id, command.code, command.detail))
                 case _:
                     assert_never(command)
-        except _Refused as refusal:
+        except Refused as refusal:
             self._write(Error(command.id, *refusal.args))
 
     def _find(self, request_id: int) -> _Run:
         if request_id not in self._runs:
-            raise _Refused("NOT_FOUND")
+            raise Refused("NOT_FOUND")
         return self._runs[request_id]
 
     def _submit(self, command: Submit) -> None:
         if command.slot >= self._info.slots:
-            raise _Refused("BAD_REQUEST", "invalid cache slot")
+            raise Refused("BAD_REQUEST", "invalid cache slot")
         if any(run.request.slot == command.slot for run in self._runs.values()):
-            raise _Refused("SLOT_BUSY")
-        options = command.extension or {}
-        ids = _ids(command.payload) if command.ids else vocabulary.tokenize(_text(command.payload, options))
-        if not ids:
-            raise _Refused("EMPTY_PROMPT")
-        capacity = self._info.context_length
-        if len(ids) + min(1, command.max_tokens) > capacity:
-            words = f"prompt_tokens={len(ids)} requested={command.max_tokens} capacity={capacity}"
-            raise _Refused("CONTEXT_EXCEEDED", words)
-        isolation = str(options.get("isolation", ""))
+            raise Refused("SLOT_BUSY")
+        request = read_submit(command, spawn=self._spawn, capacity=self._info.context_length)
         run = _Run(
-            request=SimulatedRequest(
-                id=command.id,
-                slot=command.slot,
-                text="" if command.ids else command.payload.decode(),
-                ids=ids,
-                max_tokens=command.max_tokens,
-                temperature=command.temperature,
-                top_p=command.top_p,
-                logprobs=command.logprobs,
-                extended=command.extension is not None,
-                options=options,
-                spawn=self._spawn,
-            ),
-            limit=min(command.max_tokens, capacity - len(ids)),
-            isolation=isolation,
-            echo=options.get("echo") is True if command.extension is not None else bool(command.logprobs),
-            cached=self._shared(isolation, ids),
+            request=request,
+            limit=min(command.max_tokens, self._info.context_length - len(request.ids)),
+            cached=self._shared(request),
         )
         self._runs[command.id] = run
         run.task = self._start(self._serve(run))
 
-    def _shared(self, isolation: str, ids: tuple[int, ...]) -> int:
-        """The longest prefix that an earlier sequence had, too; the last token is always computed."""
+    def _shared(self, request: SimulatedRequest) -> int:
+        """The longest prefix that an earlier sequence had, too; the last token is always computed, and for an echo all are."""
         longest = 0
-        for key, known in self._cache:
-            if key == isolation:
-                longest = max(longest, sum(1 for _ in takewhile(_equal, zip(ids, known, strict=False))))
-        return min(longest, len(ids) - 1)
+        for key, known in self._cache if request.echo is None else ():
+            if key == request.isolation:
+                longest = max(longest, sum(1 for _ in takewhile(_equal, zip(request.ids, known, strict=False))))
+        return min(longest, len(request.ids) - 1)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -221,6 +193,7 @@ class Simulation:
             await self._take(step)
 
     async def _serve(self, run: _Run) -> None:
+        stopped = False
         for step in self._script(run.request):
             match step:
                 case Begin():
@@ -228,14 +201,15 @@ class Simulation:
                 case Emit():
                     if run.emitted < run.limit:
                         self._emit(run, step)
-                    if run.emitted >= run.limit:
+                        stopped = run.emitted > run.request.min_tokens and step.token in run.request.stop_token_ids
+                    if stopped or run.emitted >= run.limit:
                         break
                 case Fail():
                     self._end(run, Error(run.request.id, step.code, step.detail))
                     return
                 case _:
                     await self._take(step)
-        self._finish(run, limited=run.emitted >= run.limit)
+        self._finish(run, limited=not stopped and run.emitted >= run.limit)
 
     async def _take(self, step: Step) -> None:
         match step:
@@ -270,10 +244,14 @@ class Simulation:
             return
         run.accepted = True
         request = run.request
-        self._cache.append((run.isolation, request.ids))
-        self._write(Accept(request.id, len(request.ids), run.cached))
-        for position, token in enumerate(request.ids if run.echo else ()):
-            numeric = self._numeric(request, token) if position else Numeric(float("nan"))
+        self._cache.append((request.isolation, request.ids))
+        self._write(Accept(request.id, len(request.ids), run.cached, _miss(run)))
+        if request.echo is not None:
+            self._echo(request, request.echo)
+
+    def _echo(self, request: SimulatedRequest, alternatives: int) -> None:
+        for position, token in enumerate(request.ids):
+            numeric = _numeric(token, alternatives) if position else Numeric(float("nan"))
             shown = token if request.extended else None
             self._write(Echo(request.id, position, vocabulary.PIECES[token], numeric, shown))
 
@@ -287,20 +265,13 @@ class Simulation:
             return
         numeric = step.numeric
         if numeric is None and request.logprobs is not None:
-            numeric = self._numeric(request, step.token or 0)
+            numeric = _numeric(step.token or 0, request.logprobs)
         self._write(Data(request.id, step.payload, numeric, step.token if request.extended else None))
-
-    def _numeric(self, request: SimulatedRequest, token: int) -> Numeric:
-        """The chosen token at -0.25, the lowest other ids below it."""
-        count = request.logprobs or 0
-        others = [other for other in range(count) if other != token]
-        ranked = [token, *others][:count]
-        return Numeric(-0.25, tuple((ranked_id, -0.25 - rank) for rank, ranked_id in enumerate(ranked)))
 
     def _finish(self, run: _Run, *, limited: bool) -> None:
         self._accept(run)
         request = run.request
-        self._cache.append((run.isolation, request.ids + tuple(run.generated)))
+        self._cache.append((request.isolation, request.ids + tuple(run.generated)))
         done = Done(
             id=request.id,
             emitted=run.emitted,
@@ -359,32 +330,17 @@ def _equal(pair: tuple[int, int]) -> bool:
     return pair[0] == pair[1]
 
 
-def _pieces(command: DetokenizeCommand) -> tuple[bytes, ...]:
-    try:
-        return vocabulary.detokenize(command.ids, special=command.special)
-    except ValueError as error:
-        raise _Refused("BAD_REQUEST", str(error)) from None
+def _miss(run: _Run) -> str:
+    """Why not more of a prompt was cached: what a scheduler says that never forgets, and shares nothing that is too short."""
+    if run.cached == len(run.request.ids) - 1:
+        return ""
+    if run.request.echo is not None:
+        return Miss.ECHO
+    return Miss.DIVERGED if run.cached else Miss.COLD
 
 
-def _ids(payload: bytes) -> tuple[int, ...]:
-    ids = tuple(map(int, payload.split()))
-    if any(token >= len(vocabulary.PIECES) for token in ids):
-        raise _Refused("BAD_REQUEST", "invalid token id")
-    return ids
-
-
-def _text(payload: bytes, options: JsonObject) -> TextPrompt:
-    """The wire counts plain ranges in bytes, ``TextPrompt`` in characters."""
-    spans = options.get("plain", ())
-    try:
-        text = payload.decode()
-        if not isinstance(spans, list | tuple):
-            raise TypeError(spans)
-        plain = tuple((_characters(payload, start), _characters(payload, end)) for start, end in spans)
-    except (UnicodeDecodeError, TypeError, ValueError):
-        raise _Refused("BAD_REQUEST", "invalid text or plain range") from None
-    return TextPrompt(text=text, plain=plain, parse_special=options.get("parse_special", True) is True)
-
-
-def _characters(payload: bytes, end: int) -> int:
-    return len(payload[:end].decode())
+def _numeric(token: int, alternatives: int) -> Numeric:
+    """The chosen token at -0.25, the lowest other ids below it."""
+    others = [other for other in range(alternatives) if other != token]
+    ranked = [token, *others][:alternatives]
+    return Numeric(-0.25, tuple((ranked_id, -0.25 - rank) for rank, ranked_id in enumerate(ranked)))

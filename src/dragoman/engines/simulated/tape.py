@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dragoman.core.json import JsonObject
+from dragoman.core.request import SamplingParams
 from dragoman.engines.simulated.vocabulary import FIRST_AGAIN, FIRST_WORD, IM_END, PIECES, WORDS
 from dragoman.protocol.frames import Frame, Numeric
 
@@ -89,16 +90,23 @@ Step: TypeAlias = Begin | Emit | Say | Raw | Delay | Hold | Fail | Exit | Hang |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRequest:
-    """What the engine was asked. ``spawn`` counts the engines of this factory, from 0: the one that runs it."""
+    """What the engine was asked. ``options`` is the whole extension; ``logprobs`` and ``echo`` are None where they are off.
+
+    ``spawn`` counts the engines of this factory, from 0: the one that runs it.
+    """
 
     id: int
     slot: int
     text: str
     ids: tuple[int, ...]
     max_tokens: int
-    temperature: float
-    top_p: float
+    sampling: SamplingParams
+    min_tokens: int
+    stop_token_ids: tuple[int, ...]
+    ignore_eos: bool
     logprobs: int | None
+    echo: int | None
+    isolation: str
     extended: bool
     options: JsonObject
     spawn: int
@@ -113,13 +121,13 @@ Startup: TypeAlias = Callable[[int], Iterable[Step]]
 def canned(*, tokens: int | None = None, delay: float = 0.0) -> Script:
     """The answer that is always the same: ``tokens`` words, one every ``delay`` seconds, then the end of the turn.
 
-    Without ``tokens`` it is one sentence; a request with ``ignore_eos`` gets words until its budget ends.
+    Without ``tokens`` it is one sentence; a request gets more for ``min_tokens``, and words until its budget ends with ``ignore_eos``.
     """
 
     def script(request: SimulatedRequest) -> Iterator[Step]:
         yield Begin()
-        count = 0
-        while request.options.get("ignore_eos") is True or count < (len(WORDS) if tokens is None else tokens):
+        count, enough = 0, max(request.min_tokens, len(WORDS) if tokens is None else tokens)
+        while request.ignore_eos or count < enough:
             yield Delay(delay)
             word = FIRST_AGAIN if count and not count % len(WORDS) else FIRST_WORD + count % len(WORDS)
             yield Emit(PIECES[word], word)

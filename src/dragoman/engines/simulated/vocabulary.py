@@ -1,4 +1,4 @@
-"""A tokenizer that anybody can do by hand: one token per UTF-8 byte, three control tokens, and a few words.
+"""A tokenizer that anybody can do by hand: one token per UTF-8 byte, six control tokens, and a few words.
 
 A text is tokenised into bytes and control tokens only, so the length of a prompt is its number of bytes. The words are
 what the canned answer is written in, so that an answer has tokens of several bytes, as real ones do.
@@ -11,17 +11,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from dragoman.core.request import TextPrompt
-from dragoman.engines.base import SpecialToken
+from dragoman.engines.base import FillInTokens, SpecialToken
 
 END_OF_TEXT: Final = 256
 IM_START: Final = 257
 IM_END: Final = 258
-
-SPECIAL: Final = (
-    SpecialToken(id=END_OF_TEXT, text="<|endoftext|>"),
-    SpecialToken(id=IM_START, text="<|im_start|>"),
-    SpecialToken(id=IM_END, text="<|im_end|>"),
-)
 
 ANSWER: Final = "A dragoman stood between two courts and said to each what the other meant."
 """The canned answer. A request that wants more gets it again."""
@@ -33,21 +27,36 @@ FIRST_WORD: Final = 259
 FIRST_AGAIN: Final = FIRST_WORD + len(WORDS)
 """The first word after others, with its blank."""
 
+FILL_IN: Final = FillInTokens(prefix="<|fim_prefix|>", suffix="<|fim_suffix|>", middle="<|fim_middle|>")
+
+FIRST_FILL_IN: Final = FIRST_AGAIN + 1
+"""The tokens around a gap come last."""
+
+_TURNS: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+_FILL_IN: Final = (FILL_IN.prefix, FILL_IN.suffix, FILL_IN.middle)
+
+SPECIAL: Final = (
+    *(SpecialToken(id=token, text=text) for token, text in enumerate(_TURNS, END_OF_TEXT)),
+    *(SpecialToken(id=token, text=text) for token, text in enumerate(_FILL_IN, FIRST_FILL_IN)),
+)
+
 PIECES: Final = (
     *(bytes([byte]) for byte in range(256)),
-    *(token.text.encode() for token in SPECIAL),
+    *(text.encode() for text in _TURNS),
     *(WORDS[0].encode(), *(f" {word}".encode() for word in WORDS[1:])),
     f" {WORDS[0]}".encode(),
+    *(text.encode() for text in _FILL_IN),
 )
 """The bytes of every id."""
 
+_SPECIAL_IDS: Final = frozenset(token.id for token in SPECIAL)
 _IDS: Final = {token.text: token.id for token in SPECIAL}
 _CONTROL: Final = re.compile("|".join(re.escape(text) for text in _IDS))
 
 
 def is_special(token: int | None) -> bool:
     """Whether an id is a control token's."""
-    return token is not None and END_OF_TEXT <= token < FIRST_WORD
+    return token in _SPECIAL_IDS
 
 
 def tokenize(prompt: TextPrompt) -> tuple[int, ...]:
