@@ -40,11 +40,13 @@ def build_app(
     """The whole server as an ASGI application. ``mint`` and ``now`` make what pure code can not: ids and Unix time."""
     info = Information(service=service, metrics=metrics, options=options)
 
+    chat = ChatCompletions(continue_assistant=options.continue_assistant)
+
     def generation(surface: Surface) -> ASGIApp:
         return GenerationEndpoint(surface=surface, service=service, options=options, mint=mint, now=now)
 
     routes = [
-        Route("/v1/chat/completions", generation(ChatCompletions()), methods=["POST"]),
+        Route("/v1/chat/completions", generation(chat), methods=["POST"]),
         Route("/v1/completions", generation(Completions()), methods=["POST"]),
         Route("/v1/models", info.model_list, methods=["GET"]),
         Route("/v1/models/{id:path}", info.model, methods=["GET"]),

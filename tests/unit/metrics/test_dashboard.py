@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.metrics import Metrics
 
-FILE = Path(__file__).parents[3] / "dashboards" / "grafana.json"
-DASHBOARD: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+ROOT = Path(__file__).parents[3]
+DASHBOARD: dict[str, Any] = json.loads((ROOT / "dashboards" / "grafana.json").read_text(encoding="utf-8"))
 PANELS: dict[str, dict[str, Any]] = {panel["title"]: panel for panel in DASHBOARD["panels"] if panel["type"] != "row"}
 
 ADDED_BY_PROMETHEUS = {"instance", "job", "le"}
