@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import InvalidRequest
+from dragoman.core.request import TextPrompt
 from dragoman.dialects.template import ChatTemplate
 from support.conversations import conversation
 
@@ -82,7 +83,10 @@ def test_a_control_token_is_recognised_exactly_where_the_template_alone_wrote_it
     template = ChatTemplate(loop(body), bos_token="", eos_token="", specials=SPECIALS)
     prompt = template.render(conversation([{"role": "user", "content": text} for text in texts]), now=NOW)
 
-    pieces = oracle(texts)
+    check(prompt, oracle(texts))
+
+
+def check(prompt: TextPrompt, pieces: Pieces) -> None:
     assert prompt.text == "".join(text for text, _ in pieces)
     client = [mine for text, mine in pieces for _ in text]
     plain = [any(start <= i < end for start, end in prompt.plain) for i in range(len(prompt.text))]
@@ -95,6 +99,29 @@ def test_a_control_token_is_recognised_exactly_where_the_template_alone_wrote_it
     assert edges == sorted(set(edges)), "spans are ordered, disjoint and not empty"
 
 
+def open_chatml(texts: list[str]) -> Pieces:
+    return chatml(texts)[:-1]
+
+
+def open_part(texts: list[str]) -> Pieces:
+    return last_part(texts)[:-1]
+
+
+@pytest.mark.seeds("S64")
+@pytest.mark.parametrize(
+    "body, oracle",
+    [(TEMPLATES[0][0], open_chatml), (TEMPLATES[1][0], side_by_side), (TEMPLATES[4][0], open_part)],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+@given(texts=st.lists(hostile, min_size=1, max_size=3))
+def test_the_same_holds_for_a_turn_that_is_left_open_at_its_last_character(
+    body: str, oracle: Callable[[list[str]], Pieces], texts: list[str]
+):
+    template = ChatTemplate(loop(body), bos_token="", eos_token="", specials=SPECIALS)
+    turns = [{"role": "assistant", "content": text} for text in texts]
+    check(template.render(conversation(turns, continue_final=True), now=NOW), oracle(texts))
+
+
 MEDDLERS = [
     "{{ c | upper }}",
     "{{ c[1:9] | urlencode }}",
@@ -104,12 +131,16 @@ MEDDLERS = [
 
 
 @pytest.mark.parametrize("body", [*MEDDLERS, "{{ c | trim }}", "{{ c }}"])
+@pytest.mark.parametrize("continue_final", [False, True])
 @given(texts=st.lists(hostile, min_size=1, max_size=3))
-def test_a_template_that_meddles_with_text_is_refused_or_lets_no_token_through(body: str, texts: list[str]):
+def test_a_template_that_meddles_with_text_is_refused_or_lets_no_token_through(
+    body: str, continue_final: bool, texts: list[str]
+):
     own = "<|im_start|>"
     template = ChatTemplate(own + loop(body), bos_token="", eos_token="", specials=AWKWARD)
+    turns = [{"role": "assistant", "content": text} for text in texts]
     try:
-        prompt = template.render(conversation([{"role": "user", "content": text} for text in texts]), now=NOW)
+        prompt = template.render(conversation(turns, continue_final=continue_final), now=NOW)
     except InvalidRequest:
         return
     for special in AWKWARD:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.core.request import Conversation, Message, Role, TextPart, ToolCall
+from dragoman.core.request import Conversation, Message, Role, TextPart, Thinking, ToolCall
 
 
 def conversation(
-    messages: list[dict[str, Any]], *, add_generation_prompt: bool = True, template_args: dict[str, Any] | None = None
+    messages: list[dict[str, Any]],
+    *,
+    add_generation_prompt: bool = True,
+    continue_final: bool = False,
+    thinking: Thinking | None = None,
+    template_args: dict[str, Any] | None = None,
 ) -> Conversation:
     return Conversation(
         messages=tuple(map(_message, messages)),
         add_generation_prompt=add_generation_prompt,
+        continue_final=continue_final,
+        thinking=thinking or Thinking(),
         template_args=template_args or {},
     )
 

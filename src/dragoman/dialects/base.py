@@ -38,7 +38,10 @@ class OutputParser(Protocol):
     """
 
     def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
-        """Take output and return what is decided now. ``special``: the text of one control token."""
+        """Take output and return what is decided now.
+
+        ``special``: the text of one control token. It is the last piece by itself, and neither it nor what came before is held back.
+        """
         ...
 
     def finish(self) -> Sequence[Piece]:

@@ -25,9 +25,9 @@ class TemplateDialect:
         """Write the prompt, dated by the clock; raises ``InvalidRequest`` as ``ChatTemplate.render`` does."""
         return self.template.render(conversation, now=self.clock())
 
-    def ignores(self, conversation: Conversation) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing yet."""
-        return ()
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
+        """What the template does not read."""
+        return self.template.ignores(conversation)
 
     def parser(self) -> VisibleText:
         """A new parser for one answer."""

@@ -40,7 +40,8 @@ def _message(message: Message, *, knows_developer: bool, write: Write) -> JsonOb
     if message.name is not None:
         shaped["name"] = write(message.name)
     if message.reasoning is not None:
-        shaped["reasoning_content"] = write(message.reasoning)
+        # gpt-oss' template has another name for it, and Transformers gives it both.
+        shaped["reasoning_content"] = shaped["thinking"] = write(message.reasoning)
     if message.tool_calls:
         shaped["tool_calls"] = [_tool_call(call, write) for call in message.tool_calls]
     if message.tool_call_id is not None:

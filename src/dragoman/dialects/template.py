@@ -7,21 +7,25 @@ the characters in question, the request is refused: a client can be told so, a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.meta import find_undeclared_variables
 
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.json import JsonObject
 from dragoman.core.limits import MAX_PROMPT_BYTES
 from dragoman.core.request import Conversation, TextPrompt
+from dragoman.dialects.continuation import NoOpenTurnError, bookmark, check_end, cut, marked
 from dragoman.dialects.control import ControlTexts
 from dragoman.dialects.environment import chat_environment
 from dragoman.dialects.literals import any_of
 from dragoman.dialects.messages import Write, rewritten, template_messages
+from dragoman.dialects.thinking import unused, variables
 from dragoman.dialects.veil import Veil
 
 OURS: Final = frozenset({"messages", "add_generation_prompt", "bos_token", "eos_token", "strftime_now"})
@@ -36,9 +40,9 @@ class ChatTemplate:
         environment = chat_environment()
         try:
             self._template: Template = environment.from_string(source)
-            literals = [
-                node.value for node in environment.parse(source).find_all(nodes.Const) if isinstance(node.value, str)
-            ]
+            tree = environment.parse(source)
+            literals = {node.value for node in tree.find_all(nodes.Const) if isinstance(node.value, str)}
+            self._reads = frozenset(find_undeclared_variables(tree))
         except TemplateSyntaxError as error:
             raise ValueError(f"chat template, line {error.lineno}: {error.message}") from error
         except (TemplateError, SyntaxError, RecursionError, MemoryError) as error:
@@ -52,30 +56,51 @@ class ChatTemplate:
             for text in literals
             if not self._control.alphabet.isdisjoint(text) and self._control.is_apart_from(text)
         )
+        self._tags = any_of(text for text in literals if len(text.strip()) > 2 and not text.strip().isalnum())
+
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
+        """What the template does not read, as ``Dialect.ignores`` names it. An argument also takes the place of what it overrides."""
+        args = conversation.template_args
+        wishes = unused(conversation.thinking, self._reads - args.keys())
+        return (*wishes, *(f"template_args.{name}" for name in args if name not in self._reads))
 
     def render(self, conversation: Conversation, *, now: datetime) -> TextPrompt:
         """Write the prompt; ``now`` is the local time, for templates that ask.
 
-        Raises ``InvalidRequest`` when the template refuses the conversation, when the prompt is too long or no valid text
-        (seeds.md 2.6, rule 5), and when a client's text cannot be kept apart from control tokens.
+        A conversation whose end cannot stay open in this template is answered in a new turn (S66). Raises ``InvalidRequest`` when the
+        template refuses the conversation, when the prompt is too long or no valid text (seeds.md 2.6, rule 5), and when a client's text
+        cannot be kept apart from control tokens.
         """
+        if conversation.continue_final:
+            try:
+                return self._prompt(conversation, now)
+            except NoOpenTurnError:
+                conversation = replace(conversation, continue_final=False, add_generation_prompt=True)
+        return self._prompt(conversation, now)
+
+    def _prompt(self, conversation: Conversation, now: datetime) -> TextPrompt:
         prose: list[str] = []
         arguments: list[str] = []
-        text = self._run(conversation, now, prose=_noting(prose), argument=_noting(arguments))
+        draft = self._draft(conversation, now, prose=_noting(prose), argument=_noting(arguments))
+        mark = bookmark([self._source, *prose, *arguments]) if conversation.continue_final else None
+        text = self._write(draft, mark)
+        if mark is not None:
+            check_end(text, conversation.messages[-1].text, tags=self._tags)
         _check(text, conversation)
         if not self._is_suspect(prose, arguments):
             return TextPrompt(text=text, add_special=False)
-        return TextPrompt(text=text, plain=self._plain(text, conversation, now, prose + arguments), add_special=False)
+        plain = self._plain(text, mark, conversation, now, prose + arguments)
+        return TextPrompt(text=text, plain=plain, add_special=False)
 
     def _is_suspect(self, prose: list[str], arguments: list[str]) -> bool:
         return any(map(self._control.has_mark, prose + arguments)) or any(map(self._control.may_be_inside, prose))
 
     def _plain(
-        self, text: str, conversation: Conversation, now: datetime, clients: list[str]
+        self, text: str, mark: str | None, conversation: Conversation, now: datetime, clients: list[str]
     ) -> tuple[tuple[int, int], ...]:
         control = self._control
         try:
-            veil = Veil(control, texts=[*clients, self._source, text], spared=self._spared)
+            veil = Veil(control, texts=[*clients, self._source, text, mark or ""], spared=self._spared)
         except ValueError as error:
             raise _failed(str(error)) from error
 
@@ -83,7 +108,7 @@ class ChatTemplate:
             # Arguments are often words that a template compares, so only those that could forge something are veiled.
             return veil.cover(value) if control.has_mark(value) else value
 
-        veiled = self._run(conversation, now, prose=veil.cover, argument=argument)
+        veiled = self._write(self._draft(conversation, now, prose=veil.cover, argument=argument), mark)
         if veil.lift(veiled) == text:
             return veil.plain_spans(text, veiled)
         # The template looks into the text or rewrites it. That is harmless if the prompt has just the control tokens that the
@@ -94,22 +119,37 @@ class ChatTemplate:
             "it changes or inspects text that looks like this model's control tokens, so that they cannot be told apart"
         )
 
-    def _run(self, conversation: Conversation, now: datetime, *, prose: Write, argument: Write) -> str:
-        args = _template_args(conversation.template_args, argument)
+    def _draft(self, conversation: Conversation, now: datetime, *, prose: Write, argument: Write) -> _Draft:
+        arguments = {**variables(conversation.thinking), **_template_args(conversation.template_args)}
         with _template_errors():
-            messages = template_messages(
-                conversation.messages, knows_developer="developer" in self._source, write=prose
+            return _Draft(
+                messages=template_messages(
+                    conversation.messages, knows_developer="developer" in self._source, write=prose
+                ),
+                variables={
+                    "tools": None,
+                    "documents": None,
+                    **{name: rewritten(value, argument) for name, value in arguments.items()},
+                    **self._tokens,
+                    "add_generation_prompt": conversation.add_generation_prompt and not conversation.continue_final,
+                    "strftime_now": now.strftime,
+                },
             )
-            context = {
-                "tools": None,
-                "documents": None,
-                **args,
-                **self._tokens,
-                "messages": messages,
-                "add_generation_prompt": conversation.add_generation_prompt,
-                "strftime_now": now.strftime,
-            }
-            return "".join(_bounded(self._template.generate(context)))
+
+    def _write(self, draft: _Draft, mark: str | None) -> str:
+        """What the template makes of a draft; with a ``mark``, what it writes before that."""
+        messages = draft.messages if mark is None else marked(draft.messages, mark)
+        with _template_errors():
+            written = "".join(_bounded(self._template.generate({**draft.variables, "messages": messages})))
+        return written if mark is None else cut(written, mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """What a template is given."""
+
+    messages: list[JsonObject]
+    variables: Mapping[str, object]
 
 
 def _noting(texts: list[str]) -> Write:
@@ -120,14 +160,14 @@ def _noting(texts: list[str]) -> Write:
     return write
 
 
-def _template_args(args: JsonObject, write: Write) -> JsonObject:
+def _template_args(args: JsonObject) -> JsonObject:
     if taken := OURS.intersection(args):
         raise InvalidRequest(
             f"{min(taken)!r} is set by the server and cannot be passed to the chat template",
             code=Code.INVALID_VALUE,
             feature="template_args",
         )
-    return {name: rewritten(value, write) for name, value in args.items()}
+    return args
 
 
 def _bounded(pieces: Iterator[str]) -> Iterator[str]:

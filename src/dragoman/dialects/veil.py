@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dragoman.dialects.control import ControlTexts
 
@@ -20,13 +20,18 @@ _FIRST, _LAST = 0x20000, 0x2A6DF
 _RARE = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 
 
+def free_characters(texts: Iterable[str]) -> Iterator[str]:
+    """Characters that none of the ``texts`` holds, and that no template is likely to change or to ask for."""
+    used = {rare for text in texts for rare in _RARE.findall(text)}
+    return (chr(code) for code in range(_FIRST, _LAST + 1) if chr(code) not in used)
+
+
 class Veil:
     """Stand-ins for one request. ``texts`` is all that may reach the prompt; ``spared`` texts stay as they are."""
 
     def __init__(self, control: ControlTexts, *, texts: Iterable[str], spared: re.Pattern[str]) -> None:
         """Raises ``ValueError`` if the texts leave too few characters to choose from."""
-        used = {rare for text in texts for rare in _RARE.findall(text)} | control.alphabet
-        free = (chr(code) for code in range(_FIRST, _LAST + 1) if chr(code) not in used)
+        free = free_characters((*texts, *control.alphabet))
         cover = dict(zip(sorted(control.alphabet), free, strict=False))
         if len(cover) < len(control.alphabet):
             raise ValueError("the text uses every character that could stand for another")

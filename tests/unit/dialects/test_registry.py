@@ -10,7 +10,7 @@ import pytest
 
 import dragoman
 from dragoman.core.errors import Code, Unsupported
-from dragoman.dialects.base import Dialect
+from dragoman.dialects.base import Channel, Dialect, Piece
 from dragoman.dialects.registry import FAMILIES, dialect_for
 from support.conversations import conversation
 
@@ -50,7 +50,10 @@ def test_a_model_without_a_template_refuses_messages_by_name_but_reads_output():
         plain.render(HI)
     assert failure.value.feature == "messages"
     assert failure.value.code is Code.UNSUPPORTED_VALUE
-    assert plain.parser().feed("text", special=False) == "text"
+    assert plain.ignores(HI) == ()
+    parser = plain.parser()
+    assert parser.feed("text", special=False) == (Piece(Channel.TEXT, "text"),)
+    assert parser.finish() == ()
 
 
 def test_an_operator_may_name_the_dialect():
@@ -88,13 +91,14 @@ class TestEveryFamily:
 
     def test_control_tokens_of_an_answer_are_hidden_and_the_same_characters_as_text_are_not(self, family):
         parser = dialect(CHATML, MARKS, name=family.name).parser()
-        shown = [
-            parser.feed("a", special=False),
-            parser.feed("<|im_end|>", special=True),
-            parser.feed("<|im_end|>", special=False),
-            parser.finish(),
+        pieces = [
+            *parser.feed("a", special=False),
+            *parser.feed("<|im_end|>", special=True),
+            *parser.feed("<|im_end|>", special=False),
+            *parser.finish(),
         ]
-        assert shown == ["a", "", "<|im_end|>", ""]
+        assert "".join(piece.text for piece in pieces) == "a<|im_end|><|im_end|>", "each character once"
+        assert "".join(piece.text for piece in pieces if piece.channel is Channel.TEXT) == "a<|im_end|>"
 
     def test_no_text_ends_a_turn_only_real_tokens_do(self, family):
         assert dialect(CHATML, MARKS, name=family.name).stops == ()

@@ -160,7 +160,7 @@ class TestControlTokensInClientText:
         prompt = template(source).render(chat, now=NOW)
         own = prompt.text.index("]<|im_end|>{") + 1
         occurrences = [i for i in range(len(prompt.text)) if prompt.text.startswith(forged, i)]
-        assert len(occurrences) == 11
+        assert len(occurrences) == 12
         for place in occurrences:
             covered = any(start < place + len(forged) and place < end for start, end in prompt.plain)
             assert covered is (place != own)
