@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator
 from dragoman.core.errors import Cancelled, Code, ServiceError
 from dragoman.core.request import TextPrompt
 from dragoman.engines.base import EngineInfo, EngineOutput, EngineRequest, SpecialToken
-from dragoman.protocol.frames import Accept, Data, Done
+from dragoman.protocol.frames import Accept, Data, Done, Echo, Numeric
 
-FEATURES = frozenset({"ids", "seed", "top_k", "min_p", "tokenize", "special"})
+FEATURES = frozenset(
+    {"ids", "seed", "top_k", "min_p", "tokenize", "special", "logprobs", "echo", "processors", "stop_ids"}
+)
 END = SpecialToken(id=2, text="<|end|>")
 
 
@@ -46,6 +48,14 @@ class HandStream:
     def say(self, *texts: str | bytes, token: int = 100) -> None:
         for text in texts:
             self._frames.put_nowait(Data(1, text.encode() if isinstance(text, str) else text, None, token))
+
+    def echo(self, *pieces: str | bytes, logprob: float = -1.0) -> None:
+        """The prompt, read out: one position a piece; its code point is its id if it has just one."""
+        for position, piece in enumerate(pieces):
+            payload = piece.encode() if isinstance(piece, str) else piece
+            token = ord(piece) if isinstance(piece, str) and len(piece) == 1 else 500 + position
+            numeric = Numeric(logprob if position else float("nan"))
+            self._frames.put_nowait(Echo(1, position, payload, numeric, token))
 
     def done(self, emitted: int, *, length_limited: bool = False) -> None:
         self.put(

@@ -10,6 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -26,6 +27,10 @@ from dragoman.serving.service import Service
 from dragoman.surfaces.base import Call, Projector, Stamp, Surface
 
 logger = logging.getLogger(__name__)
+
+
+MAX_NAME: Final = 64
+"""Characters of a client's own name in a header."""
 
 
 def mint_id() -> str:
@@ -78,7 +83,7 @@ class GenerationEndpoint:
     async def _stream(self, call: Call, generation: Generation, line: HangUp, send: Send) -> None:
         projector = self._projector(call)
         stream = EventStream(send, keepalive=self._surface.keepalive, interval=self._options.keepalive)
-        await stream.open([(name.encode(), value.encode()) for name, value in _headers(call, generation).items()])
+        await stream.open([(name.encode(), value.encode()) for name, value in self._headers(call, generation).items()])
         try:
             async for event in generation:
                 if isinstance(event, Finished):
@@ -102,7 +107,7 @@ class GenerationEndpoint:
         async for event in generation:
             projector.feed(event)
         line.disarm()
-        await json_reply(projector.result(), headers=_headers(call, generation))(scope, receive, send)
+        await json_reply(projector.result(), headers=self._headers(call, generation))(scope, receive, send)
 
     def _projector(self, call: Call) -> Projector:
         stamp = Stamp(
@@ -113,13 +118,19 @@ class GenerationEndpoint:
         )
         return self._surface.projector(call, stamp)
 
+    def _headers(self, call: Call, generation: Generation) -> dict[str, str]:
+        headers = {"x-dragoman-queue-wait-ms": str(round(generation.queue_wait * 1000))}
+        unused = (_spelled(call, feature) for feature in self._service.unused(call.operation))
+        if ignored := ", ".join(dict.fromkeys((*call.ignored, *unused))):
+            headers["x-dragoman-ignored"] = ignored
+        return headers
+
+
+def _spelled(call: Call, feature: str) -> str:
+    """A feature, or one variable of it, as the client spelled it; variables have the client's names, so they become ASCII."""
+    field, dot, variable = feature.partition(".")
+    return f"{call.spelling.get(field, field)}{dot}{ascii(variable)[1:-1][:MAX_NAME]}"
+
 
 def _internal() -> Internal:
     return Internal("the server made a mistake", code=Code.INTERNAL)
-
-
-def _headers(call: Call, generation: Generation) -> dict[str, str]:
-    headers = {"x-dragoman-queue-wait-ms": str(round(generation.queue_wait * 1000))}
-    if call.ignored:
-        headers["x-dragoman-ignored"] = ", ".join(call.ignored)
-    return headers

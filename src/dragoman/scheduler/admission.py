@@ -130,6 +130,14 @@ class Admission:
             return (*earlier, Admitted(ticket, slot, 0.0))
         return (*earlier, Refused(ticket, verdict))
 
+    def spare(self) -> int | None:
+        """Take a free slot if nobody waits for any; it must be released like every other."""
+        if self._waiting or not self._free:
+            return None
+        slot = min(self._free)
+        self._free.discard(slot)
+        return slot
+
     def leave(self, ticket: Hashable, *, now: float) -> tuple[Decision, ...]:
         """A waiting ticket gives up; no effect if it does not wait."""
         if self._waiting.pop(ticket, None) is None:

@@ -5,26 +5,51 @@ Nothing is dropped in silence: what can not be done is refused by name, before t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.limits import MAX_PROMPT_BYTES
-from dragoman.core.request import Generate, Prompt, TextPrompt, TokenPrompt
+from dragoman.core.request import Generate, Prompt, SamplingParams, TextPrompt, TokenPrompt
 from dragoman.engines.base import EngineInfo
+from dragoman.serving.attribution import attributed
+from dragoman.serving.prompts import reads_out
 
 Need: TypeAlias = tuple[str, str]
 """An engine's feature, and the feature of the request that needs it."""
 
+_PROCESSORS: Final = (
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "allowed_token_ids",
+    "bad_words",
+    "dry",
+)
+"""Sampling parameters that change logits, and so greedy decoding, too."""
 
-def check(operation: Generate, prompt: Prompt, info: EngineInfo) -> None:
-    """Raise ``Unsupported`` for the first need that is not met, ``InvalidRequest`` for a prompt that no engine may get."""
-    check_text(prompt, info)
-    for engine_feature, feature in _needs(operation, prompt):
+
+def check(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo) -> None:
+    """Raise ``Unsupported`` for the first need that is not met, ``InvalidRequest`` for what no engine may get."""
+    for number, prompt in enumerate(prompts):
+        try:
+            check_text(prompt, info)
+        except InvalidRequest as error:
+            raise (attributed(error, number) if len(prompts) > 1 else error) from None
+    for engine_feature, feature in _needs(operation, prompts):
         if engine_feature not in info.features:
             raise Unsupported(
                 f"the engine of {info.model} can not do this", code=Code.UNSUPPORTED_FIELD, feature=feature
             )
+    for feature, ids in _named_tokens(operation):
+        for token in ids:
+            if token >= info.vocabulary_size:
+                raise InvalidRequest(
+                    f"{token} is not a token of {info.model}, whose ids are 0 to {info.vocabulary_size - 1}",
+                    code=Code.INVALID_VALUE,
+                    feature=feature,
+                )
 
 
 def check_text(prompt: Prompt, info: EngineInfo) -> None:
@@ -41,11 +66,33 @@ def check_text(prompt: Prompt, info: EngineInfo) -> None:
         _refuse_forgery(prompt, info)
 
 
-def _needs(operation: Generate, prompt: Prompt) -> Iterator[Need]:
-    if isinstance(prompt, TokenPrompt):
+def _named_tokens(operation: Generate) -> Iterator[tuple[str, Iterable[int]]]:
+    yield "logit_bias", (token for token, _ in operation.sampling.logit_bias)
+    yield "allowed_token_ids", operation.sampling.allowed_token_ids
+    yield "stop_token_ids", operation.limits.stop_token_ids
+
+
+def _needs(operation: Generate, prompts: tuple[Prompt, ...]) -> Iterator[Need]:
+    if any(isinstance(prompt, TokenPrompt) for prompt in prompts):
         yield "ids", "prompt"
-    sampling = operation.sampling
-    if sampling.temperature == 0:  # greedy: there is nothing that these could change
+    readout = operation.readout
+    if readout.logprobs is not None or (operation.best_of or 0) > operation.n:
+        yield "logprobs", "logprobs" if readout.logprobs is not None else "best_of"
+    if reads_out(readout) is not None:
+        yield "echo", "echo" if readout.echo else "prompt_logprobs"
+    if operation.limits.stop_token_ids:
+        yield "stop_ids", "stop_token_ids"
+    yield from _sampling_needs(operation)
+
+
+def _sampling_needs(operation: Generate) -> Iterator[Need]:
+    sampling, plain = operation.sampling, SamplingParams()
+    for name in _PROCESSORS:
+        if getattr(sampling, name) != getattr(plain, name):
+            yield "processors", name
+    if operation.limits.min_tokens:
+        yield "processors", "min_tokens"
+    if sampling.temperature == 0:  # greedy: there is nothing that the others could change
         return
     if sampling.seed is not None:
         yield "seed", "seed"
@@ -53,6 +100,10 @@ def _needs(operation: Generate, prompt: Prompt) -> Iterator[Need]:
         yield "top_k", "top_k"
     if sampling.min_p > 0:
         yield "min_p", "min_p"
+    if sampling.typical_p < 1:
+        yield "processors", "typical_p"
+    if sampling.xtc is not None:
+        yield "processors", "xtc"
 
 
 def _refuse_forgery(prompt: TextPrompt, info: EngineInfo) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -41,6 +42,7 @@ class Gate:
         self._observer = observer
         self._waiting: dict[object, asyncio.Future[Decision]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._borrowers: deque[asyncio.Future[int]] = deque()
 
     @property
     def slots(self) -> int:
@@ -84,6 +86,23 @@ class Gate:
         self._observer.admitted(waited=decision.waited)
         return Pass(decision.slot, decision.waited)
 
+    async def borrow(self) -> int:
+        """Wait for a slot that nobody else waits for: for more of a request that has been admitted already (S103).
+
+        Who borrows looks at ``queued`` between two pieces of work, and gives the slot back if anybody waits.
+        """
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._borrowers.append(future)
+        self._apply(())
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.cancelled():
+                self._borrowers.remove(future)
+            else:
+                self.leave(future.result())
+            raise
+
     def leave(self, slot: int) -> None:
         """Give a slot back."""
         self._apply(self._admission.release(slot, now=self._clock()))
@@ -111,8 +130,19 @@ class Gate:
                 future.set_result(decision)
             elif isinstance(decision, Admitted):  # it was cancelled, but has not run yet to say so
                 todo += self._admission.release(decision.slot, now=self._clock())
+        self._lend()
         self._observer.queue_changed(active=self.active, queued=self.queued)
         self._arm()
+
+    def _lend(self) -> None:
+        for future in tuple(self._borrowers):
+            if future.done():
+                continue  # it was cancelled, but has not run yet to say so
+            slot = self._admission.spare()
+            if slot is None:
+                return
+            self._borrowers.remove(future)
+            future.set_result(slot)
 
     def _arm(self) -> None:
         deadline = self._admission.next_deadline

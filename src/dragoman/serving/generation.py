@@ -1,163 +1,89 @@
-"""One accepted answer as a stream of events, and what becomes of its slot however the stream ends.
-
-An answer ends in one of four ways: the engine says Done; a stop string matches (the engine is told to stop, and the
-client hears at once); the engine fails it; or the consumer goes away. The slot is given back only when the engine's own
-last frame has come (seeds.md 2.6, rule 3), so the second and the fourth way leave a task behind that waits for it.
-"""
+"""An accepted answer as one stream of events, whether it is one sequence or many."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from typing import TypeAlias, assert_never
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Protocol
 
-from dragoman.core.errors import Code, EngineFailed, ServiceError
-from dragoman.core.events import (
-    Accepted,
-    ChoiceFinished,
-    Finished,
-    FinishReason,
-    GenerationEvent,
-    ReasoningDelta,
-    TextDelta,
-    Usage,
-)
-from dragoman.core.observer import Outcome
-from dragoman.engines.base import EngineOutput, EngineStream
-from dragoman.protocol.frames import Accept, Data, Done, Echo, Progress, Tool
-from dragoman.serving.answer import AnswerReader
+from dragoman.core.events import Accepted, ChoiceFinished, Finished, GenerationEvent
+from dragoman.serving.choice import Choice, Released
 from dragoman.serving.lease import Lease
 
-logger = logging.getLogger(__name__)
 
-Spawn: TypeAlias = Callable[[Coroutine[object, object, None]], "asyncio.Task[None]"]
-"""Starts a task that outlives the request, and keeps it from being collected."""
-
-
-class Generation:
+class Generation(Protocol):
     """Iterate once, in one task, for the events; close it in that task whatever happens.
 
-    Iteration raises ``ServiceError`` in place of ``Finished`` where the engine failed. ``queue_wait`` is in seconds.
+    Iteration raises ``ServiceError`` in place of ``Finished`` where the engine failed.
     """
 
-    def __init__(
-        self,
-        *,
-        stream: EngineStream,
-        outputs: AsyncIterator[EngineOutput],
-        accepted: Accepted,
-        reader: AnswerReader,
-        lease: Lease,
-        spawn: Spawn,
-    ) -> None:
-        self.accepted = accepted
+    @property
+    def accepted(self) -> Accepted:
+        """The first event."""
+        ...
+
+    @property
+    def queue_wait(self) -> float:
+        """Seconds that the request waited for its slot."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[GenerationEvent]:
+        """The events, in the order that ``core.events`` states."""
+        ...
+
+    async def aclose(self) -> None:
+        """Cancel what has not ended, and return when every slot is free. Safe to call twice."""
+        ...
+
+
+class Single:
+    """The answer that is one sequence: its choice between ``Accepted`` and ``Finished``."""
+
+    def __init__(self, choice: Choice, lease: Lease) -> None:
+        self.accepted = Accepted(prompt_tokens=choice.accept.prompt_tokens, cached_tokens=choice.accept.cached_tokens)
         self.queue_wait = lease.waited
-        self._stream = stream
-        self._outputs = outputs
-        self._reader = reader
+        self._choice = choice
         self._lease = lease
-        self._spawn = spawn
         self._over = False
-        self._ended: tuple[ChoiceFinished, Finished] | None = None
-        self._closing: asyncio.Task[None] | None = None
         self._events = self._answer()
+
+    @classmethod
+    async def start(cls, begin: Callable[[Released], Awaitable[Choice]], lease: Lease) -> Single:
+        """Begin; returns when the engine has accepted. Raises ``ServiceError`` before that."""
+        try:
+            choice = await begin(lease.end)
+        except asyncio.CancelledError:
+            lease.cancelled()
+            raise
+        lease.accepted(choice.accept)
+        return cls(choice, lease)
 
     def __aiter__(self) -> AsyncIterator[GenerationEvent]:
         return self._events
 
     async def aclose(self) -> None:
-        """Cancel if the answer has not ended, and return when the slot is free. Safe to call twice."""
+        """Cancel what has not ended, and return when the slot is free. Safe to call twice."""
         await self._events.aclose()
-        if not self._over:  # nobody ever asked for an event, so the generator had nothing to clean up
-            self._cancel()
-        if self._closing is not None:
-            await asyncio.shield(self._closing)
+        if not self._over:  # nobody ever asked for an event
+            self._leave()
+        await self._choice.aclose()
 
     async def _answer(self) -> AsyncGenerator[GenerationEvent]:
         try:
             yield self.accepted
-            async for output in self._outputs:
-                deltas: Sequence[TextDelta | ReasoningDelta] = ()
-                match output:
-                    case Data():
-                        deltas = self._token(output)
-                        if self._reader.ended:
-                            await self._cut()
-                    case Done():
-                        deltas = self._complete(output)
-                    case Accept() | Echo() | Tool() | Progress():
-                        pass
-                    case _:
-                        assert_never(output)
-                for delta in deltas:
-                    yield delta
-                if self._ended is not None:
-                    for event in self._ended:
-                        yield event
-                    return
-            raise EngineFailed("the engine's answer has no end", code=Code.ENGINE_PROTOCOL)
+            async for event in self._choice:
+                if isinstance(event, ChoiceFinished):
+                    self._over = True  # who leaves from here on has heard the answer
+                yield event
         except (asyncio.CancelledError, GeneratorExit):
-            self._cancel()
+            self._leave()
             raise
-        except BaseException:
-            self._leave_behind(self._abort(), "failed")
+        except Exception:
+            self._over = True  # it failed: nobody left
             raise
+        yield Finished(usage=self._choice.usage)
 
-    def _token(self, data: Data) -> Sequence[TextDelta | ReasoningDelta]:
-        if data.payload:
-            self._lease.output()
-        return self._reader.feed(data)
-
-    async def _cut(self) -> None:
-        """A stop string matched: the client's answer ends here, and the engine's soon."""
-        await self._stream.stop()
-        usage = self._usage(self._reader.tokens)
-        self._ended = (ChoiceFinished(reason=FinishReason.STOP, stop=self._reader.stop_sequence), Finished(usage=usage))
-        self._leave_behind(self._drain(), "completed")
-
-    def _complete(self, done: Done) -> Sequence[TextDelta | ReasoningDelta]:
-        """The engine has ended the answer; what was held back is certain now, or a stop after all."""
-        deltas = self._reader.finish()
-        limited = done.length_limited and not self._reader.ended
-        usage = self._usage(done.emitted)
-        reason = FinishReason.LENGTH if limited else FinishReason.STOP
-        self._ended = (ChoiceFinished(reason=reason, stop=self._reader.stop_sequence), Finished(usage=usage))
-        self._over = True
-        self._lease.end("completed", usage)
-        return deltas
-
-    def _usage(self, tokens: int) -> Usage:
-        return Usage(
-            prompt_tokens=self.accepted.prompt_tokens,
-            completion_tokens=tokens,
-            cached_tokens=self.accepted.cached_tokens,
-        )
-
-    def _cancel(self) -> None:
+    def _leave(self) -> None:
         if not self._over:
+            self._over = True
             self._lease.cancelled()
-            self._leave_behind(self._abort(), "cancelled")
-
-    def _leave_behind(self, wait: Coroutine[object, object, None], outcome: Outcome) -> None:
-        """The answer is over for the client, but not yet for the engine."""
-        if self._over:
-            wait.close()
-            return
-        self._over = True
-        self._closing = self._spawn(self._release(wait, outcome, self._usage(self._reader.tokens)))
-
-    async def _release(self, wait: Coroutine[object, object, None], outcome: Outcome, usage: Usage) -> None:
-        try:
-            await wait
-        except ServiceError as error:
-            logger.info("an answer that was over failed in the engine: %s", error.message)
-        finally:
-            self._lease.end(outcome, usage)
-
-    async def _drain(self) -> None:
-        async for _ in self._outputs:
-            pass
-
-    async def _abort(self) -> None:
-        await self._stream.aclose()

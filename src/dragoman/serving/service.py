@@ -7,23 +7,29 @@ first event is ``Accepted`` (S116). Checks and rendering come before the queue, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 from dragoman.core.errors import Code, EngineFailed, NotFound, Overloaded, Unsupported
-from dragoman.core.events import Accepted
+from dragoman.core.events import PromptRead
 from dragoman.core.observer import NullObserver, Observer
-from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, PromptBatch, Tokenize
+from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, Tokenize
 from dragoman.core.results import Detokenized, ModelCard, Tokenized
 from dragoman.dialects.base import Dialect
-from dragoman.engines.base import Engine, EngineInfo, EngineOutput, EngineRequest, EngineStream
-from dragoman.protocol.frames import Accept
+from dragoman.engines.base import Engine, EngineInfo
 from dragoman.serving import capabilities
 from dragoman.serving.answer import AnswerReader, RawText
+from dragoman.serving.best_of import BestOf
+from dragoman.serving.choice import Choice, Desk, Reading, Released, begin
+from dragoman.serving.fanout import Fanout
 from dragoman.serving.gate import RETRY_AFTER, Gate
-from dragoman.serving.generation import Generation
+from dragoman.serving.generation import Generation, Single
 from dragoman.serving.lease import Lease, Tally
+from dragoman.serving.parts import Part, parts_of, prompts_of
+from dragoman.serving.pieces import Pieces
+from dragoman.serving.prompts import PromptView, view_of
 
 MAX_QUEUE: Final = 8
 QUEUE_TIMEOUT: Final = 300.0
@@ -69,6 +75,7 @@ class Service:
         self._max_queue = max_queue
         self._queue_timeout = queue_timeout
         self._observer = observer or NullObserver()
+        self._pieces = Pieces(engine)
         self._gate: Gate | None = None
         self._tally = Tally()
         self._draining = False
@@ -82,64 +89,58 @@ class Service:
         Cancelling the call cancels the request, in the queue as in the engine. ``isolation`` keeps callers from sharing
         cached prefixes.
         """
+        arrived = self._clock()
         info = self._ready(operation.model)
-        prompt = self._render(operation.prompt)
-        capabilities.check(operation, prompt, info)
+        prompts = prompts_of(operation, self._dialect, info)
+        capabilities.check(operation, prompts, info)
+        views = [await self._view(operation, prompt) for prompt in prompts]
         gate = self._open_gate(info)
         lease = Lease(
             gate=gate,
             admitted=await gate.enter(operation.cache_slot),
             surface=surface,
+            arrived=arrived,
             tally=self._tally,
             clock=self._clock,
             observer=self._observer,
         )
-        stream: EngineStream | None = None
-        try:
-            stream = await self._engine.submit(self._request(operation, prompt, info, lease.slot, isolation))
-            outputs = aiter(stream)
-            accepted = await _first(outputs)
-        except asyncio.CancelledError:
-            lease.cancelled()
-            self._spawn(_release(stream, lease, "cancelled"))
-            raise
-        except BaseException:
-            self._spawn(_release(stream, lease, "failed"))
-            raise
-        lease.accepted(accepted)
-        return Generation(
-            stream=stream,
-            outputs=outputs,
-            accepted=accepted,
-            reader=self._reader(operation, info),
-            lease=lease,
-            spawn=self._spawn,
+        desk = Desk(engine=self._engine, info=info, pieces=self._pieces, spawn=self._spawn)
+        parts = parts_of(operation, prompts, info, isolation)
+
+        async def start(part: Part, slot: int, read: PromptRead | None, released: Released) -> Choice:
+            view = views[part.prompt] if read is None else replace(views[part.prompt], known=read)
+            reading = Reading(
+                reader=self._reader(operation, part, info), view=view, pace=lease.pace(), choice=part.choice
+            )
+            return await begin(desk, replace(part.request, slot=slot), reading, released)
+
+        if len(parts) == 1:
+            return await Single.start(partial(start, parts[0], lease.slot, None), lease)
+        fanout = Fanout(
+            parts=parts, begin=start, lease=lease, spawn=self._spawn, pinned=operation.cache_slot is not None
         )
+        await fanout.start()
+        return BestOf(fanout, operation) if (operation.best_of or 0) > operation.n else fanout
 
-    def _render(self, prompt: Conversation | FillIn | PromptBatch | Prompt) -> Prompt:
-        assert not isinstance(prompt, FillIn | PromptBatch)  # no surface makes them yet
-        return self._dialect.render(prompt) if isinstance(prompt, Conversation) else prompt
+    def unused(self, operation: Generate | Tokenize) -> tuple[str, ...]:
+        """What the operation asks for and this model has no use for, in neutral words."""
+        source = operation.prompt if isinstance(operation, Generate) else operation.source
+        return self._dialect.ignores(source) if isinstance(source, Conversation) else ()
 
-    def _request(
-        self, operation: Generate, prompt: Prompt, info: EngineInfo, slot: int, isolation: str
-    ) -> EngineRequest:
-        ceiling = operation.limits.max_tokens
-        return EngineRequest(
-            prompt=prompt,
-            max_tokens=info.context_length if ceiling is None else ceiling,
-            sampling=operation.sampling,
-            ignore_eos=operation.limits.ignore_eos,
-            slot=slot,
-            isolation=isolation,
-        )
+    async def _view(self, operation: Generate, prompt: Prompt) -> PromptView:
+        gap = operation.prompt
+        shown = gap.before.text if isinstance(gap, FillIn) else None
+        return await view_of(prompt, operation.readout, self._engine, shown=shown)
 
-    def _reader(self, operation: Generate, info: EngineInfo) -> AnswerReader:
+    def _reader(self, operation: Generate, part: Part, info: EngineInfo) -> AnswerReader:
         chat = isinstance(operation.prompt, Conversation)
         return AnswerReader(
             parser=self._dialect.parser() if chat else RawText(),
             special_tokens=frozenset(token.id for token in info.special_tokens),
-            stops=operation.limits.stop,
+            limits=operation.limits,
             markers=self._dialect.stops if chat else (),
+            readout=replace(operation.readout, logprobs=part.request.logprobs),
+            choice=part.choice,
         )
 
     # --- tokens ----------------------------------------------------------------------------------------------------
@@ -265,23 +266,3 @@ class Service:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-async def _first(outputs: AsyncIterator[EngineOutput]) -> Accepted:
-    """Wait for the engine's Accept, however long the engine takes: its client keeps the deadlines (seeds.md 1.0.1)."""
-    try:
-        first = await anext(outputs)
-    except StopAsyncIteration:
-        raise EngineFailed("the engine ended the request without a word", code=Code.ENGINE_PROTOCOL) from None
-    if not isinstance(first, Accept):
-        raise EngineFailed("the engine began to answer before it accepted", code=Code.ENGINE_PROTOCOL)
-    return Accepted(prompt_tokens=first.prompt_tokens, cached_tokens=first.cached_tokens)
-
-
-async def _release(stream: EngineStream | None, lease: Lease, outcome: Literal["failed", "cancelled"]) -> None:
-    """The request ended before it was accepted; its slot is free when the engine has let go of it."""
-    try:
-        if stream is not None:
-            await stream.aclose()
-    finally:
-        lease.end(outcome)

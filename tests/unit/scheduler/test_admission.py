@@ -192,6 +192,18 @@ def test_closing_refuses_who_waits_and_who_comes_but_not_who_runs() -> None:
     assert admission.release(0, now=1) == ()
 
 
+def test_a_slot_is_spare_only_while_nobody_waits_for_any() -> None:
+    admission = queue(slots=2)
+    assert admission.spare() == 0
+    assert admission.spare() == 1
+    assert admission.spare() is None
+    admission.enter("a", now=0, pin=0)
+    admission.release(1, now=1)
+    assert admission.spare() is None, "it waits for another slot, and still comes first"
+    assert admission.release(0, now=2) == (Admitted("a", 0, 2),)
+    assert admission.spare() == 1
+
+
 def test_misuse_is_refused() -> None:
     admission = busy(slots=1)
     admission.enter("a", now=0)

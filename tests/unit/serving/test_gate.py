@@ -158,3 +158,37 @@ async def test_closing_sends_waiters_away_and_lets_holders_finish() -> None:
     assert diary.load == (1, 0)
     assert not diary.of("rejected")
     entrance.leave(0)
+
+
+async def test_only_slots_that_nobody_waits_for_are_lent() -> None:
+    diary = Diary()
+    entrance = gate(diary, slots=2)
+    first = await entrance.enter()
+    assert await entrance.borrow() == 1
+    assert diary.load == (2, 0)
+    assert len(diary.of("admitted")) == 1, "a borrowed slot is no admission"
+    waiter = asyncio.create_task(entrance.enter())
+    borrower = asyncio.create_task(entrance.borrow())
+    await settle()
+    entrance.leave(1)
+    assert (await waiter).slot == 1
+    assert not borrower.done()
+    entrance.leave(first.slot)
+    assert await borrower == 0
+
+
+@pytest.mark.parametrize("freed_first", [False, True])
+async def test_a_borrower_that_leaves_takes_no_slot_with_it(freed_first) -> None:
+    diary = Diary()
+    entrance = gate(diary)
+    admitted = await entrance.enter()
+    borrower = asyncio.create_task(entrance.borrow())
+    await settle()
+    if freed_first:
+        entrance.leave(admitted.slot)
+    borrower.cancel()
+    await asyncio.wait({borrower})
+    if not freed_first:
+        entrance.leave(admitted.slot)
+    assert diary.load == (0, 0)
+    assert (await entrance.enter()).slot == 0

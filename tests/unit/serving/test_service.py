@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from dragoman.core.errors import Code, EngineFailed, InvalidRequest, NotFound, Overloaded, ServiceError, Unsupported
-from dragoman.core.events import Accepted, Finished, FinishReason, TextDelta, Usage
+from dragoman.core.events import Accepted, ChoiceFinished, Finished, FinishReason, TextDelta, Usage
 from dragoman.core.request import (
     Conversation,
     Detokenize,
@@ -16,48 +16,13 @@ from dragoman.core.request import (
     OutputLimits,
     Role,
     SamplingParams,
-    TextPart,
     TextPrompt,
     Tokenize,
 )
-from dragoman.core.results import ModelCard
 from dragoman.protocol.frames import Progress
-from dragoman.serving.service import Service
 from support.hand_engine import END, FEATURES, HandEngine, info
-from support.observers import Diary
-from support.tag_dialect import TagDialect
+from support.stage import CHAT, RAW, Stage
 from support.virtual_time import settle
-
-CHAT = Conversation(messages=(Message(role=Role.USER, parts=(TextPart(text="hi"),)),))
-RAW = TextPrompt(text="Once")
-
-
-class Stage:
-    """A service and everything around it."""
-
-    def __init__(self, engine: HandEngine | None = None, **options) -> None:
-        self.engine = engine or HandEngine()
-        self.diary = Diary()
-        self.service = Service(
-            engine=self.engine,
-            dialect=TagDialect(),
-            card=ModelCard(id="small", created=1, context_length=0),
-            clock=asyncio.get_running_loop().time,
-            observer=self.diary,
-            **options,
-        )
-
-    def begin(self, operation: Generate | None = None, surface: str = "chat"):
-        return asyncio.create_task(
-            self.service.generate(operation or Generate(prompt=CHAT), surface=surface, isolation="key")
-        )
-
-    async def running(self, operation: Generate | None = None):
-        """A generation that was accepted, and its stream in the engine."""
-        task = self.begin(operation)
-        stream = await self.engine.next_stream()
-        stream.accept()
-        return await task, stream
 
 
 async def test_what_the_engine_gets_is_the_rendered_conversation_and_the_slot() -> None:
@@ -94,7 +59,7 @@ async def test_nothing_is_promised_before_the_engine_accepts() -> None:
     stream.accept(prompt_tokens=7, cached_tokens=4)
     generation = await task
     assert generation.accepted == Accepted(prompt_tokens=7, cached_tokens=4)
-    assert stage.diary.of("accepted") == [(7, 4)]
+    assert stage.diary.of("accepted") == [("chat", 7, 4, "")]
     await generation.aclose()
 
 
@@ -109,9 +74,10 @@ async def test_an_answer_is_accepted_then_text_then_one_end() -> None:
     usage = Usage(prompt_tokens=7, completion_tokens=4)
     assert events == [
         Accepted(prompt_tokens=7),
-        TextDelta(text="Hel"),
-        TextDelta(text="lo"),
-        Finished(reason=FinishReason.STOP, usage=usage),
+        TextDelta(text="Hel", generated=1),
+        TextDelta(text="lo", generated=2),
+        ChoiceFinished(reason=FinishReason.STOP, generated=4),
+        Finished(usage=usage),
     ]
     assert [event for event in stage.diary.events if event[0] == "finished"] == [
         ("finished", "completed", "chat", usage, 0.0, 0.0)
@@ -126,9 +92,10 @@ async def test_an_answer_that_the_budget_cut_says_length() -> None:
     generation, stream = await stage.running()
     stream.say("a")
     stream.done(emitted=1, length_limited=True)
-    assert [event async for event in generation][-1] == Finished(
-        reason=FinishReason.LENGTH, usage=Usage(prompt_tokens=7, completion_tokens=1)
-    )
+    assert [event async for event in generation][-2:] == [
+        ChoiceFinished(reason=FinishReason.LENGTH, generated=1),
+        Finished(usage=Usage(prompt_tokens=7, completion_tokens=1)),
+    ]
 
 
 @pytest.mark.seeds("S27")
@@ -138,9 +105,10 @@ async def test_a_stop_ends_the_answer_at_once_and_the_slot_when_the_engine_is_do
     stream.say("one", " two\nthr", "ee")
     events = [event async for event in generation]
     assert events[1:] == [
-        TextDelta(text="one"),
-        TextDelta(text=" two"),
-        Finished(reason=FinishReason.STOP, usage=Usage(prompt_tokens=7, completion_tokens=2), stop_sequence="\n"),
+        TextDelta(text="one", generated=1),
+        TextDelta(text=" two", generated=2),
+        ChoiceFinished(reason=FinishReason.STOP, stop="\n", generated=2),
+        Finished(usage=Usage(prompt_tokens=7, completion_tokens=2)),
     ]
     assert stream.stopped
     assert not stream.cancelled
@@ -159,7 +127,7 @@ async def test_an_engine_that_fails_after_a_stop_fails_nobody() -> None:
     stream.say("a.")
     stream.fail(EngineFailed("dead", code=Code.ENGINE_CRASHED))
     events = [event async for event in generation]
-    assert events[-1].stop_sequence == "."
+    assert events[-2] == ChoiceFinished(reason=FinishReason.STOP, stop=".", generated=1)
     await generation.aclose()
     assert stage.diary.of("finished")[0][0] == "completed"
     assert stage.diary.load == (0, 0)
@@ -170,8 +138,8 @@ async def test_a_stop_completed_by_the_end_beats_the_budget() -> None:
     generation, stream = await stage.running(Generate(prompt=RAW, limits=OutputLimits(stop=("abc", "b"))))
     stream.say("ab")
     stream.done(emitted=1, length_limited=True)
-    finished = [event async for event in generation][-1]
-    assert (finished.reason, finished.stop_sequence) == (FinishReason.STOP, "b")
+    finished = [event async for event in generation][-2]
+    assert finished == ChoiceFinished(reason=FinishReason.STOP, stop="b", generated=1)
 
 
 @pytest.mark.seeds("S28")
@@ -182,8 +150,8 @@ async def test_the_dialects_marker_ends_chats_only() -> None:
         stream.say("x[end]y")
         stream.done(emitted=1)
         events = [event async for event in generation]
-        assert events[1] == TextDelta(text=text)
-        assert events[-1].stop_sequence is None
+        assert events[1] == TextDelta(text=text, generated=1)
+        assert events[-2].stop is None
         await generation.aclose()
 
 
@@ -201,7 +169,37 @@ async def test_the_first_output_is_timed_from_the_engine_call() -> None:
     async for _ in generation:
         pass
     assert stage.diary.of("first_output") == [(5.0,)]
+    assert stage.diary.of("token_gap") == [("chat", 0.0)]
     assert stage.diary.of("finished")[0][-2:] == (5.0, 5.0)
+
+
+async def test_the_first_token_is_timed_from_the_requests_arrival() -> None:
+    stage = Stage(HandEngine(engine_info=info(slots=1)))
+    first, held = await stage.running()
+    waiter = stage.begin(surface="completions")
+    await asyncio.sleep(4)
+    held.done(emitted=0)
+    async for _ in first:
+        pass
+    stream = await stage.engine.next_stream()
+    stream.accept()
+    generation = await waiter
+    stream.say("a")
+    await settle()
+    reader = asyncio.create_task(_read(generation))
+    await asyncio.sleep(0.5)
+    stream.say("b")
+    stream.done(emitted=2)
+    await reader
+    assert generation.queue_wait == 4.0
+    assert stage.diary.of("first_token") == [("completions", 4.0)]
+    assert stage.diary.of("first_output") == [(0.0,)]
+    assert stage.diary.of("token_gap") == [("completions", 0.5)]
+
+
+async def _read(generation) -> None:
+    async for _ in generation:
+        pass
 
 
 @pytest.mark.seeds("S148")
@@ -302,7 +300,7 @@ async def test_an_engine_that_fails_an_answer_fails_it_by_name() -> None:
         async for event in generation:
             events.append(event)
     await generation.aclose()
-    assert events[1:] == [TextDelta(text="a")]
+    assert events[1:] == [TextDelta(text="a", generated=1)]
     assert stage.diary.of("finished")[0][0] == "failed"
     assert not stage.diary.of("cancelled")
     assert stage.diary.load == (0, 0)
@@ -447,7 +445,7 @@ async def test_draining_refuses_the_new_and_the_waiting_and_lets_the_running_fin
         assert refusal.value.code is Code.SHUTTING_DOWN
     stream.say("still here")
     stream.done(emitted=1)
-    assert [event async for event in generation][1] == TextDelta(text="still here")
+    assert [event async for event in generation][1] == TextDelta(text="still here", generated=1)
     assert stage.service.health().status == "error"
     await stage.service.aclose()
 
