@@ -69,7 +69,7 @@ class Dialect(Protocol):
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         """What the conversation asks for and this model has no use for.
 
-        ``reasoning_effort``, ``enable_thinking``, ``preserve_thinking``, or ``template_args.<name>``.
+        ``continue_final`` (S66), ``reasoning_effort``, ``enable_thinking``, ``preserve_thinking``, or ``template_args.<name>``.
         """
         ...
 

@@ -26,8 +26,8 @@ class TemplateDialect:
         return self.template.render(conversation, now=self.clock())
 
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
-        """What the template does not read."""
-        return self.template.ignores(conversation)
+        """What the template does not read, or cannot do."""
+        return self.template.ignores(conversation, now=self.clock())
 
     def parser(self) -> VisibleText:
         """A new parser for one answer."""

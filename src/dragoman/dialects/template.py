@@ -8,7 +8,7 @@ the characters in question, the request is refused: a client can be told so, a f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -58,11 +58,15 @@ class ChatTemplate:
         )
         self._tags = any_of(text for text in literals if len(text.strip()) > 2 and not text.strip().isalnum())
 
-    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
-        """What the template does not read, as ``Dialect.ignores`` names it. An argument also takes the place of what it overrides."""
+    def ignores(self, conversation: Conversation, *, now: datetime) -> tuple[str, ...]:
+        """What has no effect, as ``Dialect.ignores`` names it. An argument also takes the place of what it overrides.
+
+        Asks of a conversation that ``render`` takes; of another, it may say anything.
+        """
         args = conversation.template_args
         wishes = unused(conversation.thinking, self._reads - args.keys())
-        return (*wishes, *(f"template_args.{name}" for name in args if name not in self._reads))
+        closed = () if self._follows(conversation, now) else ("continue_final",)
+        return (*closed, *wishes, *(f"template_args.{name}" for name in args if name not in self._reads))
 
     def render(self, conversation: Conversation, *, now: datetime) -> TextPrompt:
         """Write the prompt; ``now`` is the local time, for templates that ask.
@@ -78,14 +82,33 @@ class ChatTemplate:
                 conversation = replace(conversation, continue_final=False, add_generation_prompt=True)
         return self._prompt(conversation, now)
 
+    def _follows(self, conversation: Conversation, now: datetime) -> bool:
+        """Whether the last message stays open where that is asked for."""
+        if not conversation.continue_final:
+            return True
+        with suppress(InvalidRequest):
+            try:
+                self._text(conversation, now, prose=[], arguments=[])
+            except NoOpenTurnError:
+                return False
+        return True
+
+    def _text(
+        self, conversation: Conversation, now: datetime, *, prose: list[str], arguments: list[str]
+    ) -> tuple[str, str | None]:
+        """The prompt, and the bookmark by which its end was found. Adds the client's texts to the two lists."""
+        draft = self._draft(conversation, now, prose=_noting(prose), argument=_noting(arguments))
+        if not conversation.continue_final:
+            return self._write(draft, None), None
+        mark = bookmark([self._source, *prose, *arguments])
+        text = self._write(draft, mark)
+        check_end(text, conversation.messages[-1].text, tags=self._tags)
+        return text, mark
+
     def _prompt(self, conversation: Conversation, now: datetime) -> TextPrompt:
         prose: list[str] = []
         arguments: list[str] = []
-        draft = self._draft(conversation, now, prose=_noting(prose), argument=_noting(arguments))
-        mark = bookmark([self._source, *prose, *arguments]) if conversation.continue_final else None
-        text = self._write(draft, mark)
-        if mark is not None:
-            check_end(text, conversation.messages[-1].text, tags=self._tags)
+        text, mark = self._text(conversation, now, prose=prose, arguments=arguments)
         _check(text, conversation)
         if not self._is_suspect(prose, arguments):
             return TextPrompt(text=text, add_special=False)

@@ -63,8 +63,10 @@ CONVERSATION: Final = Table(
 )
 """The rows that ``conversation`` reads, beside ``MESSAGES``."""
 
-CONVERSATION_SPELLING: Final[Mapping[str, str]] = MappingProxyType({"template_args": CHAT_TEMPLATE_KWARGS.name})
-"""Features of a conversation that errors may name, where a client spells them otherwise."""
+CONVERSATION_SPELLING: Final[Mapping[str, str]] = MappingProxyType(
+    {"template_args": CHAT_TEMPLATE_KWARGS.name, "continue_final": CONTINUE_FINAL_MESSAGE.name}
+)
+"""Features of a conversation that a dialect may name, where a client spells them otherwise."""
 
 
 def conversation(form: Form, *, continue_assistant: bool = True) -> Conversation:

@@ -122,6 +122,12 @@ class TestNoOpenTurn:
         assert prompt == render(written(content), chat, continue_final=False)
         assert prompt.text.endswith("<|im_end|>\n<|im_start|>assistant\n")
 
+    @pytest.mark.parametrize("content, unused", [("{{ c }}", ()), ("{{ c | upper }}", ("continue_final",))])
+    def test_it_is_said_where_a_turn_could_not_stay_open(self, content: str, unused: tuple[str, ...]):
+        template = ChatTemplate(written(content), bos_token="", eos_token="", specials=SPECIALS)
+        assert template.ignores(conversation(turns("Par"), continue_final=True), now=NOW) == unused
+        assert template.ignores(conversation(turns("Par")), now=NOW) == ()
+
     def test_a_text_that_leaves_no_bookmark_is_answered_in_a_new_turn(self):
         everything = "".join(map(chr, range(0x20000, 0x2A6E0)))
         with pytest.raises(NoOpenTurnError):

@@ -8,6 +8,7 @@ from dragoman.core.request import Thinking
 from dragoman.dialects.template import ChatTemplate
 from support.conversations import conversation
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HI = [{"role": "user", "content": "hi"}]
 
 # Each in the words of the family that it is called by.
@@ -30,11 +31,11 @@ def template(source: str) -> ChatTemplate:
 
 def render(source: str, *, args: dict | None = None, **thinking) -> str:
     chat = conversation(HI, thinking=Thinking(**thinking), template_args=args)
-    return template(source).render(chat, now=datetime(2026, 1, 1, tzinfo=UTC)).text
+    return template(source).render(chat, now=NOW).text
 
 
 def ignored(source: str, *, args: dict | None = None, **thinking) -> tuple[str, ...]:
-    return template(source).ignores(conversation(HI, thinking=Thinking(**thinking), template_args=args))
+    return template(source).ignores(conversation(HI, thinking=Thinking(**thinking), template_args=args), now=NOW)
 
 
 @pytest.mark.seeds("S61")
