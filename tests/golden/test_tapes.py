@@ -6,9 +6,12 @@ A line of a tape is one of
     surface chat | completions
     request {...}                 the body that was parsed
     stamp id created model [fingerprint]
-    > accepted prompt cached      an event
-    > text "..."
-    > finished reason prompt completion cached reasoning
+    > accepted prompt cached      an event; one of a choice has its index behind an @, such as text@1
+    > read "..." [token...]       the prompt: its text where it is echoed, its tokens
+    > text "..." [token...]       tokens are {"id", "text", "logprob"}, with "data" (hexadecimal) where the bytes are not the text's,
+    > reasoning "..." [token...]  "top" ([id, text, logprob] of each alternative) and "visibility" where there are any
+    > ended reason [stop]
+    > finished prompt completion cached reasoning
     > failed Kind code message    a failure after the commit
     < data: ...                   one server-sent event that the event above caused, without its blank line
     = {...}                       the buffered object
@@ -16,6 +19,8 @@ A line of a tape is one of
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -23,7 +28,20 @@ import msgspec
 import pytest
 
 from dragoman.core import errors
-from dragoman.core.events import Accepted, Finished, FinishReason, GenerationEvent, TextDelta, Usage
+from dragoman.core.events import (
+    Accepted,
+    Alternative,
+    ChoiceFinished,
+    Finished,
+    FinishReason,
+    GenerationEvent,
+    PromptRead,
+    ReasoningDelta,
+    TextDelta,
+    TokenRecord,
+    Usage,
+    Visibility,
+)
 from dragoman.surfaces.base import Projector, Stamp, Surface
 from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.openai_completions import Completions
@@ -79,12 +97,25 @@ class Player:
 
 
 def parsed(word: str, rest: str) -> GenerationEvent:
+    word, _, index = word.partition("@")
+    choice = int(index or 0)
     match word, rest.split():
         case "accepted", [prompt, cached]:
             return Accepted(prompt_tokens=int(prompt), cached_tokens=int(cached))
+        case "read", _:
+            text, tokens = texts(rest)
+            return PromptRead(choice=choice, text=text, tokens=tokens, ids=tuple(one.id for one in tokens))
         case "text", _:
-            return TextDelta(text=msgspec.json.decode(rest))
-        case "finished", [reason, *counts]:
+            text, tokens = texts(rest)
+            return TextDelta(choice=choice, text=text, tokens=tokens)
+        case "reasoning", _:
+            text, tokens = texts(rest)
+            return ReasoningDelta(choice=choice, text=text, tokens=tokens)
+        case "ended", [reason, *stop]:
+            return ChoiceFinished(
+                choice=choice, reason=FinishReason(reason), stop=msgspec.json.decode(stop[0]) if stop else None
+            )
+        case "finished", counts:
             prompt, completion, cached, reasoning = map(int, counts)
             usage = Usage(
                 prompt_tokens=prompt,
@@ -92,8 +123,33 @@ def parsed(word: str, rest: str) -> GenerationEvent:
                 cached_tokens=cached,
                 reasoning_tokens=reasoning,
             )
-            return Finished(reason=FinishReason(reason), usage=usage)
+            return Finished(usage=usage)
     raise ValueError(word, rest)
+
+
+def texts(rest: str) -> tuple[str, tuple[TokenRecord, ...]]:
+    """A JSON string, and a JSON array of tokens that may follow it."""
+    text, end = json.JSONDecoder().raw_decode(rest)
+    return text, tuple(token(**one) for one in json.loads(rest[end:] or "[]"))
+
+
+def token(
+    *,
+    id: int,
+    text: str,
+    logprob: float | None = None,
+    data: str | None = None,
+    top: Sequence[tuple[int, str, float]] = (),
+    visibility: str = "shown",
+) -> TokenRecord:
+    return TokenRecord(
+        id=id,
+        text=text,
+        data=text.encode() if data is None else bytes.fromhex(data),
+        logprob=logprob,
+        alternatives=tuple(Alternative(other, name.encode(), value) for other, name, value in top),
+        visibility=Visibility(visibility),
+    )
 
 
 @pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S155")
