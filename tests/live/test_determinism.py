@@ -67,7 +67,7 @@ async def test_an_answer_is_the_same_in_one_chunk_and_in_many(
 
 
 async def test_every_prompt_position_is_the_same_in_one_chunk_and_in_many(engine: LiveEngine, small_chunks: LiveEngine):
-    score = greedy(TokenPrompt(ids=TEXT), 0, logprobs=5, echo=True)
+    score = greedy(TokenPrompt(ids=TEXT), 0, echo=5)
     whole, many = await answer(engine, score), await answer(small_chunks, score)
     assert whole.numbers == many.numbers
     assert len(whole.numbers) == len(TEXT) - 1

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.live, pytest.mark.asyncio(loop_scope="session")]
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "fixtures" / "smollm2_float32.json").read_text())
 IDS = tuple(REFERENCE["ids"])
-SCORE = greedy(TokenPrompt(ids=IDS), 0, logprobs=32, echo=True)
+SCORE = greedy(TokenPrompt(ids=IDS), 0, echo=32)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ async def test_generated_tokens_have_values_near_those_that_an_echo_gives_them(e
     """Not the same ones: llama.cpp attends to one row with other kernels than to many, and quantises what comes of it."""
     prompt = await engine.client.tokenize(TextPrompt(text="The capital of Norway is"))
     said = await answer(engine, greedy(TokenPrompt(ids=prompt), 8, logprobs=3))
-    scored = await answer(engine, greedy(TokenPrompt(ids=(*prompt, *said.ids)), 0, logprobs=3, echo=True))
+    scored = await answer(engine, greedy(TokenPrompt(ids=(*prompt, *said.ids)), 0, echo=3))
     values = [frame.numeric.logprob for frame in said.data]
     echoed = [echo.numeric.logprob for echo in scored.echoes[len(prompt) :]]
     assert len(values) == len(echoed) == 8

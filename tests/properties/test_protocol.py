@@ -79,9 +79,10 @@ numerics = st.builds(
     st.lists(st.tuples(tokens, printed(6)), max_size=32, unique_by=lambda pair: pair[0]).map(tuple),
 )
 accepts = st.tuples(counts, counts).map(sorted)
+reasons = st.just("") | st.from_regex(r"[a-z][a-z_]{0,31}", fullmatch=True)
 
 request_frames = st.one_of(
-    st.builds(lambda number, pair: Accept(number, pair[1], pair[0]), ids, accepts),
+    st.builds(lambda number, pair, miss: Accept(number, pair[1], pair[0], miss), ids, accepts, reasons),
     st.builds(Data, ids, payloads, st.none() | numerics, st.none() | tokens),
     st.builds(Echo, ids, counts, payloads, numerics, st.none() | tokens),
     st.builds(Tool, ids, payloads),

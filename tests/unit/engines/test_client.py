@@ -34,7 +34,7 @@ async def test_outputs_come_in_the_engines_order_and_end_with_done():
     steps = [Begin(), Say(Progress(1, 2, 5)), *say("ab")]
     async with running(engine_for({"hello": steps})) as engine:
         frames = await outputs(await engine.submit(asking("hello", sampling=SamplingParams(seed=1))))
-    assert frames[:4] == [Accept(1, 5), Progress(1, 2, 5), Data(1, b"a", None, 97), Data(1, b"b", None, 98)]
+    assert frames[:4] == [Accept(1, 5, 0, "cold"), Progress(1, 2, 5), Data(1, b"a", None, 97), Data(1, b"b", None, 98)]
     assert isinstance(frames[4], Done)
     assert (frames[4].emitted, frames[4].prompt_tokens, frames[4].length_limited) == (2, 5, False)
     assert len(frames) == 5
@@ -163,7 +163,7 @@ async def test_what_the_engine_did_not_announce_is_refused_by_name_and_never_sen
         for request, feature in (
             (asking(prompt=TokenPrompt(ids=(1,))), "ids"),
             (asking(logprobs=0), "logprobs"),
-            (asking(echo=True), "echo"),
+            (asking(echo=0), "echo"),
             (asking(sampling=SamplingParams(top_k=5)), "top_k"),
             (asking(sampling=SamplingParams(min_p=0.1)), "min_p"),
             (asking(sampling=SamplingParams(seed=1)), "seed"),

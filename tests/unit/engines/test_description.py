@@ -11,7 +11,7 @@ from dragoman.engines.description import describe, read_description
 from dragoman.engines.simulated import INFO
 
 
-@pytest.mark.parametrize("info", [INFO, replace(INFO, build={"cpu": "avx2"}, bos_token="<s>")])
+@pytest.mark.parametrize("info", [INFO, replace(INFO, build={"cpu": "avx2"}, bos_token="<s>", fill_in=None)])
 def test_a_description_survives_the_wire(info):
     assert read_description(json.loads(json.dumps(describe(info)))) == info
 
@@ -23,9 +23,25 @@ def test_three_numbers_and_a_name_are_enough():
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("context_length", None), ("slots", "4"), ("slots", True), ("name", 1), ("special_tokens", [5]), ("build", [])],
+    [
+        ("context_length", None),
+        ("slots", "4"),
+        ("slots", True),
+        ("name", 1),
+        ("special_tokens", [5]),
+        ("build", []),
+        ("fill_in", "x"),
+    ],
 )
 def test_a_broken_description_is_named_by_its_key(key, value):
     with pytest.raises(EngineFailed, match=key) as failure:
         read_description({**describe(INFO), key: value})
     assert failure.value.code is Code.ENGINE_PROTOCOL
+
+
+@pytest.mark.parametrize("missing", ["prefix", "suffix", "middle"])
+def test_two_of_the_three_tokens_around_a_gap_are_a_broken_description(missing):
+    texts = {"prefix": "<a>", "suffix": "<b>", "middle": "<c>"}
+    del texts[missing]
+    with pytest.raises(EngineFailed, match=missing):
+        read_description({**describe(INFO), "fill_in": texts})

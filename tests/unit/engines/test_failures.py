@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from dragoman.core.errors import Code
+from dragoman.core.errors import Code, EngineFailed, InvalidRequest
 from dragoman.engines.failures import exit_failure, fault_failure, load_failure, request_failure
 from dragoman.engines.link import ExitStatus
 from dragoman.protocol.errors import FaultCode
@@ -51,3 +51,26 @@ def test_exit_statuses_read_as_people_say_them():
 @pytest.mark.parametrize("code", FaultCode)
 def test_every_fault_of_one_request_has_its_code_for_clients(code):
     assert fault_failure(Fault(1, code, "why")).code == code.value
+
+
+@pytest.mark.parametrize("ids", [False, True])
+@pytest.mark.parametrize(
+    ("detail", "feature"),
+    [
+        ("logit_bias has a token id outside the vocabulary of 49152", "logit_bias"),
+        ("stop_token_ids", "stop_token_ids"),
+        ("dry.base", "dry"),
+    ],
+)
+def test_an_engine_that_refuses_a_value_by_its_key_is_a_mistake_of_the_client_there(detail, feature, ids):
+    failure = request_failure(Error(1, "BAD_REQUEST", detail), ids=ids)
+    assert isinstance(failure, InvalidRequest)
+    assert (failure.code, failure.feature) == (Code.INVALID_VALUE, feature)
+    assert feature in failure.message
+    assert detail.partition(" ")[2] in failure.message
+
+
+def test_a_refusal_of_what_no_client_wrote_is_the_engines_failure():
+    failure = request_failure(Error(1, "BAD_REQUEST", "invalid cache slot"), ids=False)
+    assert isinstance(failure, EngineFailed)
+    assert request_failure(Error(1, "BAD_REQUEST", "invalid token id"), ids=True).feature == "prompt"

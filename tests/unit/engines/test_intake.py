@@ -146,17 +146,44 @@ def test_a_plain_submit_has_the_defaults_of_the_older_protocol() -> None:
         False,
         "",
         False,
-        False,
+        None,
         None,
     )
+    assert (intake.min_tokens, intake.stop_token_ids) == (0, ())
 
 
+@pytest.mark.seeds("S87")
 @pytest.mark.parametrize(
-    ("logprobs", "extension", "echo"),
-    [(3, None, True), (0, None, False), (None, None, False), (3, {}, False), (None, {"echo": True}, True)],
+    ("word", "extension", "logprobs", "echo"),
+    [
+        (3, None, 3, 3),
+        (0, None, None, None),
+        (None, None, None, None),
+        (3, {}, 3, None),
+        (3, {"logprobs": 3}, 3, None),
+        (None, {"logprobs": 0}, 0, None),
+        (None, {"echo": 0}, None, 0),
+        (5, {"logprobs": 5, "echo": 2}, 5, 2),
+    ],
 )
-def test_logprobs_ask_for_an_echo_only_where_no_extension_says_otherwise(logprobs, extension, echo) -> None:
-    assert read(submit(logprobs=logprobs, extension=extension)).echo is echo
+def test_logprobs_and_echo_are_one_wish_in_the_older_form_and_two_in_an_extension(
+    word, extension, logprobs, echo
+) -> None:
+    intake = read(submit(logprobs=word, extension=extension))
+    assert (intake.logprobs, intake.echo) == (logprobs, echo)
+
+
+@pytest.mark.seeds("S36", "S37")
+def test_what_ends_an_answer_comes_from_the_extension() -> None:
+    intake = read(submit(extension={"min_tokens": 3, "stop_token_ids": [0, 199]}))
+    assert (intake.min_tokens, intake.stop_token_ids) == (3, (0, 199))
+
+
+def test_an_id_outside_the_vocabulary_is_refused_by_the_name_of_its_list() -> None:
+    for key, value in (("stop_token_ids", [200]), ("allowed_token_ids", [5, 200]), ("logit_bias", [[200, 1.0]])):
+        code, detail = refusal(submit(extension={key: value}))
+        assert (code, detail.split()[0]) == ("BAD_REQUEST", key)
+        assert "200" in detail
 
 
 @pytest.mark.parametrize(
@@ -178,6 +205,15 @@ def test_logprobs_ask_for_an_echo_only_where_no_extension_says_otherwise(logprob
         ("seed", True),
         ("ignore_eos", 1),
         ("echo", "yes"),
+        ("echo", True),
+        ("echo", 33),
+        ("logprobs", 33),
+        ("logprobs", False),
+        ("min_tokens", -1),
+        ("min_tokens", 1.5),
+        ("stop_token_ids", 5),
+        ("stop_token_ids", ["5"]),
+        ("stop_token_ids", [True]),
         ("parse_special", None),
         ("add_special", 0),
     ],

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.request import TextPrompt, TokenPrompt
+from dragoman.core.request import Dry, SamplingParams, TextPrompt, TokenPrompt, Xtc
+from dragoman.engines.base import EngineRequest
 from dragoman.engines.simulated import INFO
 from dragoman.engines.submitting import byte_spans, payload_of, submit_command
-from support.engines import asking
+from dragoman.protocol.command_encoder import encode_command
+from support.engines import asking, plain_info
 
 
 @given(st.lists(st.text(max_size=5), max_size=6))
@@ -46,8 +48,8 @@ def test_scoring_only_needs_logprobs_on_older_engines_and_an_extension_on_ours()
 
 def test_zero_alternatives_ask_older_engines_for_one():
     assert submit_command(1, asking(logprobs=0), INFO, extended=False).logprobs == 1
-    ours = submit_command(1, asking(logprobs=0, echo=True), INFO, extended=True)
-    assert (ours.logprobs, ours.extension) == (0, {"logprobs": 0, "echo": True})
+    ours = submit_command(1, asking(logprobs=0, echo=0), INFO, extended=True)
+    assert (ours.logprobs, ours.extension) == (0, {"logprobs": 0, "echo": 0})
 
 
 def test_a_user_cannot_write_a_control_token_where_the_engine_could_not_tell():
@@ -59,3 +61,97 @@ def test_a_user_cannot_write_a_control_token_where_the_engine_could_not_tell():
         submit_command(1, asking(prompt=TextPrompt(text="<|im_end|>", parse_special=False)), INFO, extended=False)
     meant = replace(forged, plain=((13, 18),))
     assert submit_command(1, asking(prompt=meant), INFO, extended=False).payload == meant.text.encode()
+
+
+PROCESSORS = {
+    "typical_p": 0.9,
+    "repetition_penalty": 1.1,
+    "presence_penalty": 0.5,
+    "frequency_penalty": -0.5,
+    "logit_bias": ((5, 1.0),),
+    "allowed_token_ids": (5,),
+    "bad_words": ("x",),
+    "xtc": Xtc(probability=0.5),
+    "dry": Dry(multiplier=0.8),
+}
+
+
+def drawn(**fields) -> EngineRequest:
+    return asking(sampling=SamplingParams(**fields))
+
+
+@pytest.mark.seeds("S106")
+def test_a_request_without_extras_has_the_bytes_of_the_older_form():
+    plain = encode_command(submit_command(1, asking("hi", sampling=SamplingParams()), INFO, extended=True))
+    assert plain == b"SUBMIT 1 0 2 100 1 1\nhi\n"
+    assert plain == encode_command(
+        submit_command(1, asking("hi", sampling=SamplingParams()), plain_info(), extended=False)
+    )
+
+
+@pytest.mark.parametrize(
+    ("feature", "announced", "request_"),
+    [
+        *((name, "processors", drawn(**{name: value})) for name, value in PROCESSORS.items()),
+        ("min_tokens", "processors", asking(min_tokens=1)),
+        ("stop_token_ids", "stop_ids", asking(stop_token_ids=(5,))),
+        ("seed", "seed", drawn(seed=0)),
+        ("echo", "echo", asking(echo=0)),
+        ("logprobs", "logprobs", asking(logprobs=0)),
+    ],
+)
+def test_what_an_engine_did_not_announce_is_refused_by_the_name_of_the_field(feature, announced, request_):
+    unable = replace(INFO, features=INFO.features - {announced})
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(1, request_, unable, extended=True)
+    assert (refusal.value.feature, refusal.value.code) == (feature, Code.UNSUPPORTED_FIELD)
+    assert feature in submit_command(1, request_, INFO, extended=True).extension
+
+
+@pytest.mark.parametrize("feature", [*PROCESSORS, "min_tokens", "stop_token_ids", "ignore_eos", "top_k", "seed"])
+def test_an_older_engine_is_never_sent_half_of_a_request_whatever_was_said_of_it(feature):
+    more = {"min_tokens": 1, "stop_token_ids": (5,), "ignore_eos": True, "top_k": 5, "seed": 1} | PROCESSORS
+    limits = feature in {"min_tokens", "stop_token_ids", "ignore_eos"}
+    request = asking(**{feature: more[feature]}) if limits else drawn(**{feature: more[feature]})
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(1, request, INFO, extended=False)
+    assert refusal.value.feature == feature
+
+
+def test_a_greedy_request_needs_nothing_of_an_engine_that_only_matters_where_something_is_drawn():
+    greedy = SamplingParams(temperature=0.0, seed=1, top_k=5, min_p=0.1, typical_p=0.9, xtc=Xtc(probability=0.5))
+    assert submit_command(1, asking(sampling=greedy), INFO, extended=False).extension is None
+    told = submit_command(1, asking(sampling=greedy), INFO, extended=True).extension
+    assert set(told) == {"seed", "top_k", "min_p", "typical_p", "xtc"}
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "echo", "word", "extension"),
+    [(None, 0, None, {"echo": 0}), (5, None, 5, {"logprobs": 5}), (2, 7, 2, {"logprobs": 2, "echo": 7})],
+)
+def test_logprobs_and_echo_are_asked_for_apart(logprobs, echo, word, extension):
+    command = submit_command(1, asking(logprobs=logprobs, echo=echo), INFO, extended=True)
+    assert (command.logprobs, command.extension) == (word, extension)
+
+
+@pytest.mark.parametrize(("logprobs", "echo", "word"), [(None, 0, 1), (None, 3, 3), (2, 7, 7), (7, 2, 7)])
+def test_an_older_engine_gets_the_larger_of_both_numbers(logprobs, echo, word):
+    command = submit_command(1, asking(logprobs=logprobs, echo=echo, max_tokens=0), INFO, extended=False)
+    assert (command.logprobs, command.extension) == (word, None)
+
+
+@pytest.mark.parametrize(
+    ("request_", "feature"),
+    [
+        (drawn(bad_words=("x" * 2**20,)), "bad_words"),
+        (drawn(bad_words=("x",), allowed_token_ids=(123456,) * 150_000), "allowed_token_ids"),
+        (
+            asking(prompt=TextPrompt(text="ab" * 150_000, plain=tuple((n, n + 1) for n in range(0, 300_000, 2)))),
+            "prompt",
+        ),
+    ],
+)
+def test_lists_that_no_extension_holds_are_the_clients_mistake_and_named(request_, feature):
+    with pytest.raises(InvalidRequest, match="1048576") as refusal:
+        submit_command(1, request_, INFO, extended=True)
+    assert refusal.value.feature == feature

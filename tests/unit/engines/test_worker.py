@@ -58,7 +58,7 @@ def test_an_answer_is_the_models_own_and_its_frames_come_in_order():
     with WorkerDesk(HashBackend()) as desk:
         frames = desk.ask(submit(7, "hello", 5))
     assert kinds(frames) == ["Accept", *["Data"] * 5, "Done"]
-    assert frames[0] == Accept(7, 5, 0)
+    assert frames[0] == Accept(7, 5, 0, "cold")
     assert generated(frames) == continuation(b"hello", 5)
     assert [frame.payload for frame in frames[1:6]] == [bytes([token]) for token in continuation(b"hello", 5)]
     done = done_of(frames)
@@ -177,7 +177,7 @@ def test_log_probabilities_are_those_of_the_models_own_distribution():
 @pytest.mark.seeds("S78", "S84")
 def test_echo_describes_every_prompt_position_by_the_row_before_it():
     with WorkerDesk(HashBackend()) as desk:
-        frames = desk.ask(submit(1, LONG, 2, logprobs=2, echo=True))
+        frames = desk.ask(submit(1, LONG, 2, logprobs=2, echo=2))
     check_echo(frames, LONG, 2)
     assert generated(frames) == continuation(LONG, 2)
 
@@ -200,15 +200,15 @@ def check_echo(frames, prompt: bytes, alternatives: int) -> None:
 def test_an_echo_is_whole_although_others_have_the_prompt_in_their_cache():
     with WorkerDesk(HashBackend()) as desk:
         desk.ask(submit(1, LONG, 1))
-        frames = desk.ask(submit(2, LONG, 0, logprobs=0, echo=True))
+        frames = desk.ask(submit(2, LONG, 0, logprobs=0, echo=0))
     check_echo(frames, LONG, 0)
-    assert frames[0] == Accept(2, 200, 0)
+    assert frames[0] == Accept(2, 200, 0, "echo")
 
 
 def test_an_echo_that_was_interrupted_says_each_position_once():
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
-        desk.send(submit(1, LONG, 1, logprobs=1, echo=True, slot=0), submit(2, LONG[::-1], 1, slot=1))
+        desk.send(submit(1, LONG, 1, logprobs=1, echo=1, slot=0), submit(2, LONG[::-1], 1, slot=1))
         backend.permit(3)
         frames = [desk.next()]
         while Progress(1, 192, 200) not in frames:
@@ -241,7 +241,7 @@ def test_accept_is_told_before_the_first_chunk_is_computed():
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
         desk.send(submit(1, LONG, 1))
-        assert desk.next() == Accept(1, 200, 0)
+        assert desk.next() == Accept(1, 200, 0, "cold")
         backend.permit(100)
         desk.until_ended(1)
 
@@ -252,9 +252,9 @@ def test_a_known_prefix_is_told_and_not_computed_again():
         desk.ask(submit(1, LONG + b"one", 4))
         frames = desk.ask(submit(2, LONG + b"two", 4))
         other = desk.ask(submit(3, LONG + b"two", 4, isolation="somebody"))
-    assert frames[0] == Accept(2, 203, 200)
+    assert frames[0] == Accept(2, 203, 200, "diverged")
     assert done_of(frames).computed_tokens == 3
-    assert other[0] == Accept(3, 203, 0)
+    assert other[0] == Accept(3, 203, 0, "cold")
     assert generated(frames) == generated(other) == continuation(LONG + b"two", 4)
 
 
@@ -277,7 +277,7 @@ def test_a_long_prompt_does_not_keep_others_from_decoding():
 def fence(desk: WorkerDesk, backend: HashBackend, *commands) -> None:
     """Get ``commands`` read before the next step: request 99's chunk is under way, and its cancel comes last."""
     desk.send(submit(99, b"#" * 60, 1, slot=3))
-    assert desk.next() == Accept(99, 60, 0)
+    assert desk.next() == Accept(99, 60, 0, "cold")
     desk.send(*commands, Cancel(99))
 
 
@@ -330,7 +330,7 @@ def test_a_cancel_interrupts_a_chunk_and_leaves_the_chunks_before_it_for_others(
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
         desk.send(submit(1, LONG, 5))
-        assert desk.next() == Accept(1, 200, 0)
+        assert desk.next() == Accept(1, 200, 0, "cold")
         backend.permit()
         assert desk.next() == Progress(1, 64, 200)
         backend.entered.get()
@@ -339,7 +339,7 @@ def test_a_cancel_interrupts_a_chunk_and_leaves_the_chunks_before_it_for_others(
         assert desk.until_ended(1)[1] == [Error(1, "CANCELLED")]
         backend.permit(100)
         frames = desk.ask(submit(2, LONG, 5))
-    assert frames[0] == Accept(2, 200, 64)
+    assert frames[0] == Accept(2, 200, 64, "diverged")
     assert generated(frames) == continuation(LONG, 5)
     assert done_of(frames).computed_tokens == 136
 
@@ -373,7 +373,7 @@ def test_a_decoding_request_can_be_cancelled_and_its_slot_is_free_again():
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
         desk.send(submit(1, "hello", 400, slot=2, ignore_eos=True))
-        assert desk.next() == Accept(1, 5, 0)
+        assert desk.next() == Accept(1, 5, 0, "cold")
         backend.permit(2)
         assert kinds([desk.next(), desk.next()]) == ["Data", "Data"]
         desk.send(Cancel(1))
@@ -433,7 +433,7 @@ def test_a_bad_command_with_the_id_of_a_request_ends_that_request_alone():
     backend = HashBackend(paced=True)
     with WorkerDesk(backend) as desk:
         desk.send(submit(1, "hello", 400, slot=0, ignore_eos=True))
-        assert desk.next() == Accept(1, 5, 0)
+        assert desk.next() == Accept(1, 5, 0, "cold")
         desk.send(b"SUBMIT 1 1 1 1 9 1\nx\n")
         assert decode_with(desk, backend, 1)[-1].code == "BAD_REQUEST"
         backend.permit(100)
@@ -468,7 +468,7 @@ def test_text_is_tokenised_while_a_request_runs():
 @pytest.mark.seeds("S142")
 def test_when_cells_run_out_the_youngest_makes_room_and_no_answer_changes():
     backend = HashBackend(context=35, cells=40)
-    open_ended = {"ignore_eos": True, "logprobs": 0, "echo": True}
+    open_ended = {"ignore_eos": True, "logprobs": 0, "echo": 0}
     with WorkerDesk(backend, cells=40, prefill_chunk=8) as desk:
         desk.send(*(submit(number, b"%d" % number * 10, 100, slot=number, **open_ended) for number in (1, 2)))
         frames = desk.until_ended(1, 2)

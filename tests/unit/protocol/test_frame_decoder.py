@@ -30,7 +30,7 @@ from dragoman.protocol.frames import (
 from support.chunking import check_chunking
 from support.protocol import BROKEN, PLAIN_START, READY, frames, gateway, gateway_feed, submit
 
-EXTENDED = {"logprobs": 2, "echo": True}
+EXTENDED = {"logprobs": 2, "echo": 2}
 
 
 def fresh():
@@ -118,11 +118,11 @@ def test_the_frames_of_an_older_engine():
 def test_the_frames_of_an_extended_request():
     check_chunking(
         gateway_feed(submit(7, extension=EXTENDED)),
-        b"ACCEPT 7 2 cached=1\nECHO 7 1 0 nan 0 id=3\na\nPROGRESS 7 1 2\nECHO 7 1 1 -0.123457 1 4 -0.123457 id=4\nb\n"
+        b"ACCEPT 7 2 cached=1 miss=diverged\nECHO 7 1 0 nan 0 id=3\na\nPROGRESS 7 1 2\nECHO 7 1 1 -0.123457 1 4 -0.123457 id=4\nb\n"
         b"DATA 7 2 -1.500001 2 11 -1.500001 12 -inf id=11\n\n\n\nDATA 7 0 id=2\n\n"
         b"DONE 7 STAT 2 0.000 0.0 0.00 2 0 7 computed=1\n",
         [
-            Accept(7, 2, 1),
+            Accept(7, 2, 1, "diverged"),
             Echo(7, 0, b"a", NAN, 3),
             Progress(7, 1, 2),
             Echo(7, 1, b"b", Numeric(-0.123457, ((4, -0.123457),)), 4),
@@ -245,3 +245,18 @@ def test_an_engine_that_makes_up_words_does_not_fill_our_memory():
         pass
     assert len(session.skipped) == 65
     assert session.skipped["OTHER"] == 1000 - 64
+
+
+@pytest.mark.parametrize("word", ["weather", "not_seen_before"])
+def test_a_reason_that_we_do_not_know_is_passed_on(word):
+    check_chunking(
+        gateway_feed(submit(7, extension={})),
+        b"ACCEPT 7 5 later=1 miss=%b\n" % word.encode(),
+        [Accept(7, 5, 0, word)],
+    )
+
+
+@pytest.mark.parametrize("word", [b"", b"Cold", b"a-b", b"7", b"\xc3\xa9", b"x" * 33])
+def test_a_reason_that_is_no_word_is_a_fault_of_its_request(word):
+    (fault,) = gateway_feed(submit(7, extension={}))()(b"ACCEPT 7 5 miss=%b\n" % word)
+    assert fault.code == "engine_frame_malformed"

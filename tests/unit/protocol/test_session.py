@@ -132,7 +132,7 @@ def test_an_echo_without_its_fields_is_a_fault():
 
 @pytest.mark.seeds("S78")
 def test_echoes_may_come_in_any_order():
-    session = gateway(submit(7, extension={"echo": True}))
+    session = gateway(submit(7, extension={"echo": 1}))
     session.receive_data(b"ACCEPT 7 2\nECHO 7 1 1 -0.5 0\nb\nECHO 7 1 0 -0.25 0\na\n" + DONE % 7)
     assert frames(session) == [Accept(7, 2), Echo(7, 1, b"b", Numeric(-0.5)), Echo(7, 0, b"a", Numeric(-0.25)), done(7)]
 
@@ -140,11 +140,11 @@ def test_echoes_may_come_in_any_order():
 @pytest.mark.seeds("S84")
 def test_a_prompt_that_is_echoed_in_part_is_a_fault():
     data = b"ACCEPT 7 2\nECHO 7 1 1 -0.5 0\nb\n" + DONE % 7
-    assert fault_of(data, submit(7, extension={"echo": True})) == "engine_logprob_records_incomplete"
+    assert fault_of(data, submit(7, extension={"echo": 1})) == "engine_logprob_records_incomplete"
 
 
 def test_a_prompt_whose_reading_was_stopped_may_be_echoed_in_part():
-    session = gateway(submit(7, extension={"echo": True}), Stop(7))
+    session = gateway(submit(7, extension={"echo": 1}), Stop(7))
     session.receive_data(b"ACCEPT 7 2\nECHO 7 1 1 -0.5 0\nb\n" + DONE % 7)
     assert frames(session)[-1] == done(7)
 
@@ -400,6 +400,8 @@ def served(*commands, start=EXTENDED_START):
         ((), Accept(8, 2)),
         ((), Accept(7, -1)),
         ((), Accept(7, 2, 3)),
+        ((), Accept(7, 2, 0, "two words")),
+        ((), Accept(7, 2, 0, "Cold")),
         ((Accept(7, 2),), Data(7, b"x" * 65_537)),
         ((Accept(7, 2),), Data(7, b"x", None, -1)),
         ((Accept(7, 2),), Data(7, b"x", Numeric(0.0, ((1, 0.0), (1, 0.0))))),
@@ -420,7 +422,7 @@ def test_an_engine_can_not_write_what_a_gateway_would_call_a_fault(before, frame
 
 
 def test_an_engine_can_not_leave_out_what_was_asked_for():
-    session = served(submit(7, extension={"logprobs": 0, "echo": True}))
+    session = served(submit(7, extension={"logprobs": 0, "echo": 1}))
     session.encode(Accept(7, 2))
     with pytest.raises(LocalProtocolError, match="log-probability"):
         session.encode(Data(7, b"x"))
@@ -461,7 +463,7 @@ def test_an_engine_that_can_not_load_says_nothing_after_that():
 @pytest.mark.seeds("S106")
 def test_a_request_without_an_extension_is_answered_in_the_older_form():
     session = served(submit(7), start=PLAIN_START)
-    assert session.encode(Accept(7, 5, 3)) == b"ACCEPT 7 5\n"
+    assert session.encode(Accept(7, 5, 3, "diverged")) == b"ACCEPT 7 5\n"
     assert session.encode(Progress(7, 1, 5)) == b""
     assert session.encode(Data(7, b"hi", None, 42)) == b"DATA 7 2\nhi\n"
     assert session.encode(done(7, computed=2)) == DONE % 7
@@ -469,7 +471,7 @@ def test_a_request_without_an_extension_is_answered_in_the_older_form():
 
 def test_an_extended_request_is_told_more():
     session = served(submit(7, extension={}))
-    assert session.encode(Accept(7, 5, 3)) == b"ACCEPT 7 5 cached=3\n"
+    assert session.encode(Accept(7, 5, 3, "diverged")) == b"ACCEPT 7 5 cached=3 miss=diverged\n"
     assert session.encode(Progress(7, 1, 5)) == b"PROGRESS 7 1 5\n"
     assert session.encode(Data(7, b"hi", None, 42)) == b"DATA 7 2 id=42\nhi\n"
     assert session.encode(done(7, computed=2)) == b"DONE 7 STAT 1 1.000 0.0 0.00 2 0 computed=2\n"
@@ -516,7 +518,7 @@ def test_both_ends_agree_on_a_whole_conversation():
 
     say(LoadProgress(0.5, "reading weights"), Ready(), Caps({"ext": "1"}), Model({"name": "m"}))
     say(Telemetry("STAT", True, "0 0.00 0.0 0.00"))
-    ask(submit(1, extension={"echo": True, "logprobs": 1}), submit(2, slot=1), TokenizeCommand(id=3, payload=b"x"))
+    ask(submit(1, extension={"echo": 1, "logprobs": 1}), submit(2, slot=1), TokenizeCommand(id=3, payload=b"x"))
     say(Accept(2, 9), Tokens(3, (1,)), Accept(1, 1, 0), Echo(1, 0, b"a", Numeric(-0.5), 4), Data(2, b"x"))
     ask(Stop(1), Cancel(2))
     say(Data(1, b"b", Numeric(-0.25, ((5, -0.25),)), 5), Error(2, "CANCELLED"), done(1, computed=1))

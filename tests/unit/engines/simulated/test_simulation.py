@@ -87,7 +87,7 @@ async def test_a_slot_takes_one_request(engine):
 
 
 async def test_logprobs_and_echo_describe_every_token(engine):
-    frames = await outputs(await engine.submit(asking("ab", max_tokens=1, logprobs=3, echo=True)))
+    frames = await outputs(await engine.submit(asking("ab", max_tokens=1, logprobs=3, echo=3)))
     accept, first, second, data, _ = frames
     assert isinstance(accept, Accept)
     assert isinstance(first, Echo)
