@@ -77,7 +77,12 @@ _BIAS_KEYS: Final = "token ids, as decimal numbers in strings"
 LOGIT_BIASES: Final = Reader(
     "an object of numbers by token id",
     _logit_bias,
-    {"type": "object", "additionalProperties": {"type": "number"}, "maxProperties": MAX_LOGIT_BIAS},
+    {
+        "type": "object",
+        "propertyNames": {"pattern": "^(0|[1-9][0-9]{0,8})$"},
+        "additionalProperties": {"type": "number"},
+        "maxProperties": MAX_LOGIT_BIAS,
+    },
 )
 
 TEMPERATURE: Final = honoured("temperature", number(0, 2), "Default 1; 0 takes the likeliest token (S26).")

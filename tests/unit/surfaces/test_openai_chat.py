@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.request import Conversation, Generate, Message, OutputLimits, Role, SamplingParams, TextPart
+from dragoman.core.request import (
+    Conversation,
+    Generate,
+    Message,
+    OutputLimits,
+    Readout,
+    Role,
+    SamplingParams,
+    TextPart,
+)
 from dragoman.surfaces.openai_chat import ChatCompletions
 
 CHAT = ChatCompletions()
@@ -37,23 +46,67 @@ def test_a_bad_budget_is_named_as_the_client_spelled_it(value):
     assert caught.value.param == "max_completion_tokens"
 
 
+@pytest.mark.seeds("S21", "S22", "S23")
+@pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
+@pytest.mark.parametrize("value, budget", [(0, 0), (1, 1), (2**31 - 1, 2**31 - 1), (None, None)])
+def test_a_budget_is_taken_at_its_word_and_none_is_the_rest_of_the_context(field, value, budget):
+    """peers.md 13."""
+    assert CHAT.parse(BASE | {field: value}).operation.limits.max_tokens == budget
+
+
+@pytest.mark.seeds("S22")
+def test_the_budget_that_loses_must_be_well_formed_all_the_same():
+    with pytest.raises(InvalidRequest) as caught:
+        CHAT.parse(BASE | {"max_tokens": -1, "max_completion_tokens": 5})
+    assert caught.value.param == "max_tokens"
+
+
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_an_error_about_the_budget_names_the_clients_field(field):
     call = CHAT.parse(BASE | {field: 5})
     error = InvalidRequest("too much", code=Code.INVALID_VALUE, feature="output_budget")
     assert CHAT.error(error, call).body["error"]["param"] == field
+    with pytest.raises(InvalidRequest, match=f"the 5 of {field}"):
+        CHAT.parse(BASE | {field: 5, "min_tokens": 6})
 
 
-def test_an_error_about_the_prompt_names_messages():
-    error = InvalidRequest("5000 > 4096", code=Code.CONTEXT_LENGTH_EXCEEDED, feature="prompt")
-    assert CHAT.error(error, CHAT.parse(BASE)).body["error"]["param"] == "messages"
+@pytest.mark.parametrize(
+    "feature, field",
+    [
+        ("prompt", "messages"),
+        ("messages", "messages"),
+        ("ids", "messages"),
+        ("template_args", "chat_template_kwargs"),
+        ("template_args.a", "chat_template_kwargs.a"),
+        ("template_args.é", "chat_template_kwargs.\\xe9"),
+        ("reasoning_effort", "reasoning_effort"),
+        ("presence_penalty", "presence_penalty"),
+        ("dry", "dry_multiplier"),
+        ("token_ids", "return_token_ids"),
+        ("logprobs", "logprobs"),
+    ],
+)
+def test_an_error_names_the_field_of_this_client(feature, field):
+    call = CHAT.parse(BASE | {"chat_template_kwargs": {"a": 1, "é": 2}})
+    error = InvalidRequest("no", code=Code.INVALID_VALUE, feature=feature)
+    assert CHAT.error(error, call).body["error"]["param"] == field
 
 
-@pytest.mark.seeds("S71", "S74")
-def test_log_probabilities_are_refused_by_name_and_never_dropped():
-    with pytest.raises(Unsupported) as caught:
-        CHAT.parse(BASE | {"logprobs": True})
-    assert (caught.value.param, caught.value.code) == ("logprobs", Code.UNSUPPORTED_FIELD)
+@pytest.mark.seeds("S71")
+@pytest.mark.parametrize(
+    "body, alternatives",
+    [
+        ({}, None),
+        ({"logprobs": None}, None),
+        ({"logprobs": False}, None),
+        ({"logprobs": True}, 0),  # peers.md 10
+        ({"logprobs": True, "top_logprobs": None}, 0),
+        ({"logprobs": True, "top_logprobs": 0}, 0),
+        ({"logprobs": True, "top_logprobs": 32, "stream": True}, 32),
+    ],
+)
+def test_log_probabilities_have_a_gate_and_a_number_of_alternatives(body, alternatives):
+    assert CHAT.parse(BASE | body).operation.readout == Readout(logprobs=alternatives)
 
 
 @pytest.mark.seeds("S71")
@@ -75,7 +128,9 @@ def test_top_logprobs_is_checked_even_where_it_has_no_effect(value):
 @pytest.mark.seeds("S72")
 @pytest.mark.parametrize("value", [0, 32])
 def test_a_valid_top_logprobs_without_the_gate_is_a_no_op(value):
-    assert CHAT.parse(BASE | {"top_logprobs": value}).operation == CHAT.parse(BASE).operation
+    call = CHAT.parse(BASE | {"top_logprobs": value, "logprobs": False})
+    assert call.operation == CHAT.parse(BASE).operation
+    assert call.ignored == ("top_logprobs",)
 
 
 @pytest.mark.seeds("S45")
@@ -92,3 +147,63 @@ def test_tools_are_refused_by_name_and_an_empty_list_is_none():
         CHAT.parse(BASE | {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none"})
     assert caught.value.param == "tools"
     assert CHAT.parse(BASE | {"tools": [], "tool_choice": "auto"}) == CHAT.parse(BASE)
+
+
+@pytest.mark.seeds("S73")
+def test_there_is_no_prompt_to_echo():
+    with pytest.raises(Unsupported) as caught:
+        CHAT.parse(BASE | {"echo": True})
+    assert (caught.value.param, caught.value.code) == ("echo", Code.UNSUPPORTED_FIELD)
+    with pytest.raises(InvalidRequest) as malformed:
+        CHAT.parse(BASE | {"echo": "yes"})
+    assert (malformed.value.param, malformed.value.code) == ("echo", Code.INVALID_VALUE)
+    assert CHAT.parse(BASE | {"echo": None}) == CHAT.parse(BASE | {"echo": False}) == CHAT.parse(BASE)
+
+
+@pytest.mark.seeds("S64")
+def test_the_server_says_whether_a_last_assistant_message_is_continued():
+    body = {"messages": [*BASE["messages"], {"role": "assistant", "content": "Well"}]}
+    assert CHAT.parse(body).operation.prompt.continue_final is True
+    assert ChatCompletions(continue_assistant=False).parse(body).operation.prompt.continue_final is False
+
+
+@pytest.mark.seeds("S65")
+def test_a_turn_is_not_continued_while_there_are_tools():
+    turns = [*BASE["messages"], {"role": "assistant", "content": "Well"}]
+    with pytest.raises(Unsupported) as caught:
+        CHAT.parse({"messages": turns, "tools": [{"type": "function", "function": {"name": "f"}}]})
+    assert (caught.value.param, caught.value.code) == ("tools", Code.UNSUPPORTED_FIELD)
+
+
+@pytest.mark.seeds("S53")
+@pytest.mark.parametrize(
+    "options, usage, continuous, ignored",
+    [
+        ({}, False, False, ()),
+        ({"include_usage": True}, True, False, ()),
+        ({"include_usage": True, "continuous_usage_stats": True}, True, True, ()),
+        ({"continuous_usage_stats": True}, False, False, ("stream_options.continuous_usage_stats",)),
+        (
+            {"include_usage": False, "continuous_usage_stats": False},
+            False,
+            False,
+            ("stream_options.continuous_usage_stats",),
+        ),
+    ],
+)
+def test_a_stream_may_tell_its_usage_at_the_end_or_all_along(options, usage, continuous, ignored):
+    call = CHAT.parse(BASE | {"stream": True, "stream_options": options})
+    assert (call.include_usage, call.continuous_usage, call.ignored) == (usage, continuous, ignored)
+
+
+@pytest.mark.parametrize("body", [{}, {"stream": False}, {"stream": None}])
+def test_options_of_a_stream_without_one_are_listed(body):
+    """peers.md 27: nothing but ``stream`` makes a stream. OpenAI's SDK tests send the options without it."""
+    call = CHAT.parse(BASE | body | {"stream_options": {"include_usage": True}})
+    assert (call.stream, call.ignored) == (False, ("stream_options",))
+
+
+def test_what_real_clients_send_as_null_is_as_if_left_out():
+    """peers.md 3; the body is LangChain's."""
+    nulls = ("stop", "tools", "temperature", "response_format", "n", "seed", "logit_bias", "top_p", "reasoning_effort")
+    assert CHAT.parse(BASE | dict.fromkeys(nulls)) == CHAT.parse(BASE)

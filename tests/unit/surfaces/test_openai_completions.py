@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.request import Generate, OutputLimits, SamplingParams, TextPrompt, TokenPrompt
+from dragoman.core.errors import Code, InvalidRequest
+from dragoman.core.request import (
+    Generate,
+    OutputLimits,
+    PromptBatch,
+    Readout,
+    SamplingParams,
+    TextPrompt,
+    TokenPrompt,
+)
 from dragoman.surfaces.openai_completions import Completions
 
 COMPLETIONS = Completions()
@@ -17,59 +25,6 @@ def test_the_smallest_body_is_openais_defaults():
         sampling=SamplingParams(),
         limits=OutputLimits(max_tokens=16),
     )
-
-
-@pytest.mark.seeds("S90", "S91")
-@pytest.mark.parametrize(
-    "prompt, parsed",
-    [
-        ("", TextPrompt(text="")),
-        ("a <|im_end|>", TextPrompt(text="a <|im_end|>")),
-        (["a"], TextPrompt(text="a")),
-        ([1, 2, 3], TokenPrompt(ids=(1, 2, 3))),
-        ([0], TokenPrompt(ids=(0,))),
-        ([[1, 2]], TokenPrompt(ids=(1, 2))),
-    ],
-)
-def test_a_prompt_has_four_forms_and_a_batch_of_one_is_that_one(prompt, parsed):
-    assert COMPLETIONS.parse({"prompt": prompt}).operation.prompt == parsed
-
-
-@pytest.mark.seeds("S92")
-@pytest.mark.parametrize(
-    "prompt",
-    [[], [[]], [[1], []], [1, "a"], ["a", 1], [[1], "a"], [True], [-1], [1.0], [[1], [True]], [2**31], [["a"]], {}, 5],
-)
-def test_a_fault_of_shape_is_named_prompt(prompt):
-    with pytest.raises(InvalidRequest) as caught:
-        COMPLETIONS.parse({"prompt": prompt})
-    assert (caught.value.param, caught.value.code) == ("prompt", Code.INVALID_VALUE)
-
-
-@pytest.mark.parametrize("prompt", [["a", "b"], [[1], [2]]])
-def test_a_batch_is_refused_by_name(prompt):
-    with pytest.raises(Unsupported) as caught:
-        COMPLETIONS.parse({"prompt": prompt})
-    assert caught.value.param == "prompt"
-
-
-@pytest.mark.parametrize("body", [{}, {"prompt": None}])
-def test_a_prompt_is_required(body):
-    with pytest.raises(InvalidRequest) as caught:
-        COMPLETIONS.parse(body)
-    assert (caught.value.param, caught.value.code) == ("prompt", Code.MISSING_FIELD)
-
-
-@pytest.mark.parametrize("prompt", ["a\0b", ["a\0b"], "\ud800", ["\udc00"]])
-def test_a_prompt_that_is_no_text_is_refused(prompt):
-    with pytest.raises(InvalidRequest) as caught:
-        COMPLETIONS.parse({"prompt": prompt})
-    assert (caught.value.param, caught.value.code) == ("prompt", Code.INVALID_VALUE)
-
-
-def test_special_tokens_can_be_turned_off():
-    call = COMPLETIONS.parse(BASE | {"parse_special": False, "add_special_tokens": False})
-    assert call.operation.prompt == TextPrompt(text="Once", parse_special=False, add_special=False)
 
 
 @pytest.mark.seeds("S22", "S23")
@@ -92,14 +47,73 @@ def test_malformed_logprobs_are_refused(value):
     assert (caught.value.param, caught.value.code) == ("logprobs", Code.INVALID_VALUE)
 
 
-@pytest.mark.seeds("S69", "S74", "S75")
+@pytest.mark.seeds("S69")
 @pytest.mark.parametrize("value", [1, 32])
-def test_log_probabilities_are_refused_by_name_for_now(value):
-    with pytest.raises(Unsupported) as caught:
-        COMPLETIONS.parse(BASE | {"logprobs": value, "stream": True})
-    assert (caught.value.param, caught.value.code) == ("logprobs", Code.UNSUPPORTED_FIELD)
+@pytest.mark.parametrize("stream", [False, True])
+def test_so_many_of_the_likeliest_tokens_may_be_asked_for(value, stream):
+    call = COMPLETIONS.parse(BASE | {"logprobs": value, "stream": stream})
+    assert call.operation.readout == Readout(logprobs=value)
 
 
-def test_an_error_about_the_prompt_names_the_prompt():
-    error = InvalidRequest("too long", code=Code.CONTEXT_LENGTH_EXCEEDED, feature="prompt")
-    assert COMPLETIONS.error(error, COMPLETIONS.parse(BASE)).body["error"]["param"] == "prompt"
+@pytest.mark.seeds("S47", "S70")
+@pytest.mark.parametrize("body", [{}, {"logprobs": 0}, {"suffix": "x"}, {"max_tokens": 0}, {"stream": True}])
+def test_an_echo_needs_nothing_else(body):
+    assert COMPLETIONS.parse(BASE | {"echo": True} | body).operation.readout == Readout(echo=True)
+
+
+@pytest.mark.seeds("S70")
+@pytest.mark.parametrize("value", [0, 1, "true", []])
+def test_echo_is_a_boolean_even_without_logprobs(value):
+    with pytest.raises(InvalidRequest) as caught:
+        COMPLETIONS.parse(BASE | {"echo": value})
+    assert (caught.value.param, caught.value.code) == ("echo", Code.INVALID_VALUE)
+
+
+def test_what_lm_eval_sends_is_taken_as_it_is():
+    """The body of its ``local-completions`` model for log-likelihoods, with tokenised requests."""
+    call = COMPLETIONS.parse(
+        {
+            "model": "smollm2",
+            "prompt": [[1, 2, 3], [4, 5]],
+            "temperature": 0,
+            "max_tokens": 1,
+            "logprobs": 1,
+            "seed": 1234,
+            "echo": True,
+        }
+    )
+    assert call.ignored == ()
+    assert call.operation == Generate(
+        model="smollm2",
+        prompt=PromptBatch(prompts=(TokenPrompt(ids=(1, 2, 3)), TokenPrompt(ids=(4, 5)))),
+        sampling=SamplingParams(temperature=0.0, seed=1234),
+        limits=OutputLimits(max_tokens=1),
+        readout=Readout(logprobs=1, echo=True),
+    )
+
+
+@pytest.mark.seeds("S36", "S40")
+def test_at_least_so_many_tokens_must_fit_into_the_default_budget_too():
+    assert COMPLETIONS.parse(BASE | {"min_tokens": 16}).operation.limits.min_tokens == 16
+    with pytest.raises(InvalidRequest) as caught:
+        COMPLETIONS.parse(BASE | {"min_tokens": 17})
+    assert caught.value.param == "min_tokens"
+
+
+@pytest.mark.parametrize(
+    "feature, field",
+    [
+        ("output_budget", "max_tokens"),
+        ("prompt", "prompt"),
+        ("ids", "prompt"),
+        ("fill_in", "suffix"),
+        ("suffix", "suffix"),
+        ("logit_bias", "logit_bias"),
+        ("stop_token_ids", "stop_token_ids"),
+        ("xtc", "xtc_probability"),
+        ("echo", "echo"),
+    ],
+)
+def test_an_error_names_the_field_of_this_client(feature, field):
+    error = InvalidRequest("no", code=Code.INVALID_VALUE, feature=feature)
+    assert COMPLETIONS.error(error, COMPLETIONS.parse(BASE)).body["error"]["param"] == field

@@ -15,6 +15,8 @@ from dragoman.surfaces.readers import (
     integer,
     is_token_ids,
     number,
+    text,
+    token_ids,
 )
 
 AT = Place().child("field")
@@ -91,6 +93,26 @@ def test_an_array_may_have_to_hold_something():
     )
 
 
+def test_an_array_may_hold_so_much_and_no_more():
+    assert array(TEXT, at_most=2, of="strings").read(["a", "b"], AT) == ("a", "b")
+    assert refusal(array(TEXT, at_most=2, of="strings"), ["a"] * 3).message == (
+        "field holds 3 items; at most 2 are taken"
+    )
+
+
+def test_a_string_has_a_length_in_characters():
+    assert text(1, 2).read("éé", AT) == "éé"
+    assert refusal(text(1, 2), "").message == "field must have 1 to 2 characters; got 0"
+    refusal(text(1, 2), "abc")
+    refusal(text(1, 2), 5)
+
+
+@pytest.mark.parametrize("value", [[-1], [True], [1.0], ["1"], [2**31], [[1]], "12", None])
+def test_token_ids_are_read_as_they_are_told_from_other_arrays(value):
+    assert token_ids().read([0, 2**31 - 1], AT) == (0, 2**31 - 1)
+    refusal(token_ids(), value)
+
+
 def test_a_message_names_what_came_without_repeating_it():
     assert refusal(OBJECT, "my secret").message == "field must be an object; got a string"
     assert refusal(OBJECT, [1]).message == "field must be an object; got an array"
@@ -142,6 +164,11 @@ def test_anything_else_is_no_token_ids(value):
         (TEXT, {"type": "string"}),
         (array(TEXT, of="strings"), {"type": "array", "items": {"type": "string"}}),
         (array(BOOLEAN, at_least=1, of="x"), {"type": "array", "items": {"type": "boolean"}, "minItems": 1}),
+        (text(1, 9), {"type": "string", "minLength": 1, "maxLength": 9}),
+        (
+            token_ids(at_most=5),
+            {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}, "maxItems": 5},
+        ),
     ],
 )
 def test_a_reader_says_what_it_accepts_as_json_schema(reader, schema):
