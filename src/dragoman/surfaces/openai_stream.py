@@ -86,6 +86,7 @@ class Reply:
         self._counts = call.include_usage and call.continuous_usage
         self._accepted = Accepted(prompt_tokens=0)
         self._generated = [0] * choice_count(call.operation)
+        self._reasoned = [0] * choice_count(call.operation)
         self._usage: Usage | None = None
         self.plain = readout.logprobs is None and not readout.token_ids and not self._counts
 
@@ -94,8 +95,10 @@ class Reply:
         self._accepted = event
 
     def count(self, event: TextDelta | ReasoningDelta | ChoiceFinished) -> None:
-        """A choice has grown to this."""
+        """A choice has grown to this; all of it was reasoning, if this still is."""
         self._generated[event.choice] = max(event.generated, self._generated[event.choice])
+        if isinstance(event, ReasoningDelta):
+            self._reasoned[event.choice] = event.generated
 
     def template(self, choice: JsonObject) -> ChunkTemplate:
         """Chunks of a choice that has ``ChunkTemplate.HOLE`` somewhere; right only where the answer is ``plain``."""
@@ -114,7 +117,7 @@ class Reply:
 
     def fail(self, error: ServiceError) -> list[ServerEvent]:
         """The end of a committed stream that failed: the error, and no ``[DONE]``, which would call it complete."""
-        return [sse(envelope(error, self._call))]
+        return [sse(envelope(error, self._call.spelling))]
 
     def whole(self, kind: str, choices: list[Json], **fields: Json) -> JsonObject:
         """The buffered object. Raises ``RuntimeError`` before the end."""
@@ -129,15 +132,14 @@ class Reply:
         return {**self._head, "choices": choices, "usage": self._usage_so_far() if self._counts else None}
 
     def _usage_so_far(self) -> JsonObject:
-        usage = usage_object(
+        return usage_object(
             Usage(
                 prompt_tokens=self._accepted.prompt_tokens,
                 completion_tokens=sum(self._generated),
                 cached_tokens=self._accepted.cached_tokens,
+                reasoning_tokens=sum(self._reasoned),
             )
         )
-        del usage["completion_tokens_details"]  # how much of it is reasoning is known at the end
-        return usage
 
 
 def choice_count(operation: Generate) -> int:

@@ -127,18 +127,19 @@ def test_usage_so_far_is_in_every_chunk_where_it_was_asked_for():
     events = [
         ACCEPTED,
         TextDelta(choice=1, text="B", generated=2),
-        TextDelta(choice=0, text="A", generated=1),
-        ReasoningDelta(choice=0, text="?", generated=4),
+        ReasoningDelta(choice=0, text="?", generated=1),
+        TextDelta(choice=0, text="A", generated=4),
         ChoiceFinished(choice=1, reason=FinishReason.STOP, generated=3),
         ChoiceFinished(choice=0, reason=FinishReason.STOP, generated=5),
-        Finished(usage=Usage(prompt_tokens=5, completion_tokens=8, cached_tokens=3)),
+        Finished(usage=Usage(prompt_tokens=5, completion_tokens=8, cached_tokens=3, reasoning_tokens=2)),
     ]
     chunks, _ = answer(call(n=2, include_usage=True, continuous_usage=True), events)
-    # Two openings, then 2, 2 + 1, 2 + 4, 3 + 4 and 3 + 5 tokens, and the sum.
+    # Two openings, then 2, 2 + 1, 2 + 4, 3 + 4 and 3 + 5 tokens, and what the end says.
     assert [chunk["usage"]["completion_tokens"] for chunk in chunks] == [0, 0, 2, 3, 6, 7, 8, 8]
     assert [chunk["usage"]["total_tokens"] for chunk in chunks] == [5, 5, 7, 8, 11, 12, 13, 13]
     assert all(chunk["usage"]["prompt_tokens_details"] == {"cached_tokens": 3} for chunk in chunks)
-    assert ["completion_tokens_details" in chunk["usage"] for chunk in chunks] == [False] * 7 + [True]
+    reasoning = [chunk["usage"]["completion_tokens_details"]["reasoning_tokens"] for chunk in chunks]
+    assert reasoning == [0, 0, 0, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.seeds("S52")
