@@ -10,7 +10,6 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -20,6 +19,7 @@ from dragoman.gateway.body import read_json
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.event_stream import EventStream
 from dragoman.gateway.hangup import ClientGone, HangUp
+from dragoman.gateway.ignored import ignored_header
 from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.replies import error_reply, json_reply
 from dragoman.serving.generation import Generation
@@ -27,10 +27,6 @@ from dragoman.serving.service import Service
 from dragoman.surfaces.base import Call, Projector, Stamp, Surface
 
 logger = logging.getLogger(__name__)
-
-
-MAX_NAME: Final = 64
-"""Characters of a client's own name in a header."""
 
 
 def mint_id() -> str:
@@ -120,16 +116,7 @@ class GenerationEndpoint:
 
     def _headers(self, call: Call, generation: Generation) -> dict[str, str]:
         headers = {"x-dragoman-queue-wait-ms": str(round(generation.queue_wait * 1000))}
-        unused = (_spelled(call, feature) for feature in self._service.unused(call.operation))
-        if ignored := ", ".join(dict.fromkeys((*call.ignored, *unused))):
-            headers["x-dragoman-ignored"] = ignored
-        return headers
-
-
-def _spelled(call: Call, feature: str) -> str:
-    """A feature, or one variable of it, as the client spelled it; variables have the client's names, so they become ASCII."""
-    field, dot, variable = feature.partition(".")
-    return f"{call.spelling.get(field, field)}{dot}{ascii(variable)[1:-1][:MAX_NAME]}"
+        return headers | ignored_header(call.ignored, self._service.unused(call.operation), call.spelling)
 
 
 def _internal() -> Internal:

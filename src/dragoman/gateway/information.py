@@ -6,13 +6,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman import __version__
+from dragoman.core.errors import ServiceError
 from dragoman.gateway.body import read_json
 from dragoman.gateway.caller import caller_of
+from dragoman.gateway.ignored import ignored_header
 from dragoman.gateway.options import GatewayOptions
-from dragoman.gateway.replies import json_reply
+from dragoman.gateway.replies import json_reply, refusal
 from dragoman.metrics import Metrics
 from dragoman.serving.service import Service
 from dragoman.surfaces import models, openapi, tokens
+from dragoman.surfaces.openai_conversation import CONVERSATION_SPELLING
 
 
 class Information:
@@ -76,14 +79,16 @@ class Information:
         operation, ignored = tokens.parse_tokenize(
             body, strict=self._options.strict_fields, continue_assistant=self._options.continue_assistant
         )
-        return json_reply(tokens.tokenized(await self._service.tokenize(operation)), headers=_headers(ignored))
+        try:
+            result = await self._service.tokenize(operation)
+        except ServiceError as error:
+            return refusal(error, CONVERSATION_SPELLING)
+        unused = self._service.unused(operation)
+        return json_reply(tokens.tokenized(result), headers=ignored_header(ignored, unused, CONVERSATION_SPELLING))
 
     async def detokenize(self, request: Request) -> Response:
         """The text of some tokens."""
         body = await read_json(request.scope, request.receive, timeout=self._options.read_timeout)
         operation, ignored = tokens.parse_detokenize(body, strict=self._options.strict_fields)
-        return json_reply(tokens.detokenized(await self._service.detokenize(operation)), headers=_headers(ignored))
-
-
-def _headers(ignored: tuple[str, ...]) -> dict[str, str]:
-    return {"x-dragoman-ignored": ", ".join(ignored)} if ignored else {}
+        result = await self._service.detokenize(operation)
+        return json_reply(tokens.detokenized(result), headers=ignored_header(ignored, (), {}))

@@ -30,9 +30,9 @@ def error_reply(reply: ErrorReply) -> Response:
     return json_reply(reply.body, status=reply.status, headers=headers)
 
 
-def refusal(error: ServiceError) -> Response:
+def refusal(error: ServiceError, spelling: Mapping[str, str] = openai_errors.NO_SPELLING) -> Response:
     """An error in OpenAI's envelope (S156)."""
-    return error_reply(openai_errors.reply(error))
+    return error_reply(openai_errors.reply(error, spelling))
 
 
 async def on_service_error(_: Request, error: Exception) -> Response:

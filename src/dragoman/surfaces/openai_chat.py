@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from dragoman.core.errors import Code, ServiceError
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOP_LOGPROBS
-from dragoman.core.request import Conversation, Generate
+from dragoman.core.request import Generate
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
 from dragoman.surfaces.openai_chat_projector import ChatProjector
 from dragoman.surfaces.openai_choices import choices
 from dragoman.surfaces.openai_conversation import (
-    CHAT_TEMPLATE_KWARGS,
     CONTINUE_FINAL_MESSAGE,
     CONVERSATION,
     CONVERSATION_SPELLING,
@@ -102,6 +103,16 @@ FIELDS: Final = Table(
     refused("use_audio_in_video", _NO_TEXT, False),
 )
 
+_SPELLING: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **SHARED_SPELLING,
+        **CONVERSATION_SPELLING,
+        "prompt": MESSAGES.name,
+        "ids": MESSAGES.name,
+        "continue_final": CONTINUE_FINAL_MESSAGE.name,
+    }
+)
+
 
 class ChatCompletions:
     """``POST /v1/chat/completions``. ``continue_assistant``: a last message of the assistant is gone on with (S64)."""
@@ -136,10 +147,8 @@ class ChatCompletions:
             continuous_usage=options.continuous_usage,
             request_id=form.read(REQUEST_ID, None),
             spelling={
-                **SHARED_SPELLING,
-                **CONVERSATION_SPELLING,
+                **_SPELLING,
                 **sampling_spelling(form),
-                **_conversation_spelling(prompt),
                 "output_budget": budget_field,
                 "max_tokens": budget_field,
             },
@@ -152,7 +161,7 @@ class ChatCompletions:
 
     def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
         """OpenAI's envelope, status and headers."""
-        return openai_errors.reply(error, call)
+        return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
 
 
 def _budget(form: Form) -> tuple[str, int | None]:
@@ -171,14 +180,3 @@ def _logprobs(form: Form) -> int | None:
         return alternatives
     form.ignore(TOP_LOGPROBS)
     return None
-
-
-def _conversation_spelling(prompt: Conversation) -> dict[str, str]:
-    """Whose text the prompt is, and each variable of the template, which may turn out to have no effect."""
-    arguments = Place().child(CHAT_TEMPLATE_KWARGS.name)
-    return {
-        "prompt": MESSAGES.name,
-        "ids": MESSAGES.name,
-        "continue_final": CONTINUE_FINAL_MESSAGE.name,
-        **{f"template_args.{name}": arguments.child(name).path for name in prompt.template_args},
-    }

@@ -94,7 +94,7 @@ class Completions:
 
     def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
         """OpenAI's envelope, status and headers."""
-        return openai_errors.reply(error, call)
+        return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
 
 
 def _prompt(given: Prompts, max_tokens: int) -> FillIn | PromptBatch | Prompt:

@@ -6,6 +6,7 @@ The table is the one place where our kinds become HTTP; ``docs/api.md`` prints i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from dragoman.core.errors import (
@@ -22,7 +23,7 @@ from dragoman.core.errors import (
     Unauthorized,
 )
 from dragoman.core.json import JsonObject
-from dragoman.surfaces.base import Call, ErrorReply
+from dragoman.surfaces.base import ErrorReply
 
 BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
     InvalidRequest: (400, "invalid_request_error"),
@@ -54,15 +55,18 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
 _PASSING: Final = (429, 503)
 """Statuses that pass by themselves, and so say when to come back."""
 
+NO_SPELLING: Final[Mapping[str, str]] = MappingProxyType({})
+"""Features are named as we name them."""
+
 _DEFAULT_RETRY_AFTER: Final = 1
 """Seconds, where the error does not say (S12)."""
 
 
-def envelope(error: ServiceError, call: Call | None = None) -> JsonObject:
-    """``{"error": {message, type, param, code}}``; a feature is named as this client spelled it."""
+def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> JsonObject:
+    """``{"error": {message, type, param, code}}``; a feature is named as this client spells it."""
     param = error.param
     if param is None and error.feature is not None:
-        param = error.feature if call is None else call.spelling.get(error.feature, error.feature)
+        param = spelling.get(error.feature, error.feature)
     return {
         "error": {
             "message": error.message,
@@ -73,7 +77,7 @@ def envelope(error: ServiceError, call: Call | None = None) -> JsonObject:
     }
 
 
-def reply(error: ServiceError, call: Call | None = None) -> ErrorReply:
+def reply(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> ErrorReply:
     """The whole reply to a request that failed before its first byte."""
     status, _ = _status_and_type(error)
     headers: dict[str, str] = {}
@@ -82,7 +86,7 @@ def reply(error: ServiceError, call: Call | None = None) -> ErrorReply:
         headers["retry-after"] = str(seconds)
     if status == 401:
         headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
-    return ErrorReply(status=status, body=envelope(error, call), headers=headers)
+    return ErrorReply(status=status, body=envelope(error, spelling), headers=headers)
 
 
 def _status_and_type(error: ServiceError) -> tuple[int, str]:
