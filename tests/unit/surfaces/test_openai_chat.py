@@ -77,8 +77,6 @@ def test_an_error_about_the_budget_names_the_clients_field(field):
         ("messages", "messages"),
         ("ids", "messages"),
         ("template_args", "chat_template_kwargs"),
-        ("template_args.a", "chat_template_kwargs.a"),
-        ("template_args.é", "chat_template_kwargs.\\xe9"),
         ("reasoning_effort", "reasoning_effort"),
         ("presence_penalty", "presence_penalty"),
         ("dry", "dry_multiplier"),
@@ -87,9 +85,8 @@ def test_an_error_about_the_budget_names_the_clients_field(field):
     ],
 )
 def test_an_error_names_the_field_of_this_client(feature, field):
-    call = CHAT.parse(BASE | {"chat_template_kwargs": {"a": 1, "é": 2}})
     error = InvalidRequest("no", code=Code.INVALID_VALUE, feature=feature)
-    assert CHAT.error(error, call).body["error"]["param"] == field
+    assert CHAT.error(error, CHAT.parse(BASE)).body["error"]["param"] == field
 
 
 @pytest.mark.seeds("S71")
