@@ -27,13 +27,20 @@ from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.openai_readout import readout
 from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
 from dragoman.surfaces.openai_stream import KEEPALIVE
-from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
+from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader, array, integer
 
 _MODALITIES: Final = array(TEXT, at_least=1, of="strings")
 
 
 def _modalities(value: Json, at: Place) -> Json:
     return list(_MODALITIES.read(value, at))
+
+
+def _objects(value: Json, at: Place) -> Json:
+    return list(array(OBJECT, of="objects").read(value, at))
+
+
+_OBJECTS: Final = Reader("an array of objects", _objects)
 
 
 MAX_COMPLETION_TOKENS: Final = honoured(
@@ -46,7 +53,7 @@ TOP_LOGPROBS: Final = honoured(
     "So many of the likeliest tokens at each place; default 0. Without `logprobs` it is checked and has no effect (S72).",
 )
 
-_NO_TOOLS: Final = "calls to tools are not made yet"
+_NO_TOOLS: Final = "calls to tools are not made yet; forbid them, and it is ignored"
 _NO_TEXT: Final = "only text is supported"
 _BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
@@ -83,9 +90,9 @@ FIELDS: Final = Table(
         reader=Reader(_MODALITIES.wants, _modalities, _MODALITIES.schema),
         code=Code.UNSUPPORTED_VALUE,
     ),
-    refused("tools", _NO_TOOLS, []),
+    refused("tools", _NO_TOOLS, [], reader=_OBJECTS, moot=("tool_choice", "none")),
     refused("tool_choice", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
-    refused("functions", _NO_TOOLS, []),
+    refused("functions", _NO_TOOLS, [], reader=_OBJECTS, moot=("function_call", "none")),
     refused("function_call", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
     refused("include_reasoning", _ALWAYS_APART, True),
     refused("separate_reasoning", _ALWAYS_APART, True),

@@ -139,10 +139,32 @@ def test_malformed_modalities_are_refused(value):
     assert caught.value.code is Code.INVALID_VALUE
 
 
-def test_tools_are_refused_by_name_and_an_empty_list_is_none():
-    with pytest.raises(Unsupported) as caught:
-        CHAT.parse(BASE | {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none"})
-    assert caught.value.param == "tools"
+TOOL = {"type": "function", "function": {"name": "f"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"tools": [TOOL]}, "tools"),
+        ({"tools": [TOOL], "tool_choice": "auto"}, "tools"),
+        ({"tools": [TOOL], "function_call": "none"}, "tools"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"tools": [5], "tool_choice": "none"}, "tools.0"),
+    ],
+)
+def test_tools_are_refused_by_name_unless_their_calls_are_forbidden(fields, param):
+    with pytest.raises(InvalidRequest) as caught:
+        CHAT.parse(BASE | fields)
+    assert caught.value.param == param
+
+
+def test_tools_that_may_not_be_called_are_listed_as_ignored():
+    """Peers' bug list, 15: with `none` no call is possible."""
+    call = CHAT.parse(
+        BASE | {"tools": [TOOL], "tool_choice": "none", "functions": [{"name": "f"}], "function_call": "none"}
+    )
+    assert set(call.ignored) == {"tools", "functions"}
+    assert call.operation == CHAT.parse(BASE).operation
     assert CHAT.parse(BASE | {"tools": [], "tool_choice": "auto"}) == CHAT.parse(BASE)
 
 
