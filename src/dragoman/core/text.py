@@ -65,12 +65,19 @@ class StopScanner:
             raise ValueError("a stop string is never empty")
         self._stops = stops
         self._held = ""
+        self._exempt = 0  # characters at the start of what is held in which no stop may end
+        self._behind = ""
         self._matched: str | None = None
 
     @property
     def matched(self) -> str | None:
         """The stop that ended the text, after ``feed`` or ``finish`` found it."""
         return self._matched
+
+    @property
+    def held(self) -> str:
+        """Text that is not decided yet."""
+        return self._held
 
     def feed(self, text: str) -> ScanResult:
         """Take more text and return what the client may see of it; nothing more after a match."""
@@ -82,9 +89,25 @@ class StopScanner:
         certain = len(text) - held_back(text, self._stops)
         found = self._first(text)
         if found is None or self._may_be_overtaken(text, found, certain):
-            self._held = text[certain:]
+            self._hold(text, certain)
             return ScanResult(text[:certain])
         return self._cut(text, found)
+
+    def pass_over(self, text: str) -> str:
+        """Take text in which no stop may end, and return what the client may see of it.
+
+        A stop that begins in it may still end in what follows. Only before the first ``feed``.
+        """
+        text = self._held + text
+        certain = len(text) - held_back(text, self._stops)
+        self._exempt = len(text)
+        self._hold(text, certain)
+        return text[:certain]
+
+    def resume(self) -> ScanResult:
+        """Leave out the stop that matched, and go on behind it as with a new text."""
+        behind, self._behind, self._matched = self._behind, "", None
+        return self.feed(behind)
 
     def finish(self) -> str:
         """The text has ended: return what was held back, up to a stop that had to wait (see ``matched``)."""
@@ -96,7 +119,11 @@ class StopScanner:
     def _first(self, text: str) -> tuple[int, int] | None:
         """Offset and rank of the stop that wins, among those that are complete."""
         return min(
-            ((offset, rank) for rank, stop in enumerate(self._stops) if (offset := text.find(stop)) >= 0),
+            (
+                (offset, rank)
+                for rank, stop in enumerate(self._stops)
+                if (offset := text.find(stop, max(0, self._exempt - len(stop) + 1))) >= 0
+            ),
             default=None,
         )
 
@@ -106,8 +133,12 @@ class StopScanner:
             certain == offset and held_back(text[offset:], self._stops[:rank]) == len(text) - offset
         )
 
+    def _hold(self, text: str, certain: int) -> None:
+        self._held = text[certain:]
+        self._exempt = max(0, self._exempt - certain)
+
     def _cut(self, text: str, found: tuple[int, int]) -> ScanResult:
         offset, rank = found
-        self._held = ""
         self._matched = self._stops[rank]
+        self._held, self._exempt, self._behind = "", 0, text[offset + len(self._matched) :]
         return ScanResult(text[:offset], self._matched)

@@ -1,16 +1,25 @@
-"""From an engine's tokens to the text that a client may see: UTF-8, then the dialect, then stop strings.
+"""From an engine's tokens to what a client may see: UTF-8, then the dialect, then stops.
 
-No I/O and no events: one reader is fed one answer's tokens in order, and says when a stop string has ended it.
+No I/O: one reader is fed one answer's tokens in order, and says when a stop has ended it. The deltas are the same with and without
+records of the tokens, but with them no token is torn in two by a delta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from dragoman.core.events import ReasoningDelta, TextDelta
-from dragoman.core.text import StopScanner, Utf8Decoder
+from dragoman.core.events import Alternative, Visibility
+from dragoman.core.request import OutputLimits, Readout
+from dragoman.core.text import Utf8Decoder
 from dragoman.dialects.base import Channel, OutputParser, Piece
 from dragoman.protocol.frames import Data
+from dragoman.serving.deltas import Delta, Deltas, PlainDeltas
+from dragoman.serving.ledger import Ledger
+from dragoman.serving.reasoning_count import ReasoningCount
+from dragoman.serving.stops import StopGate
+
+NO_READOUT: Final = Readout()
 
 
 class RawText:
@@ -26,10 +35,10 @@ class RawText:
 
 
 class AnswerReader:
-    """Reads one answer. ``stops`` are the client's; ``markers`` end a turn, too, but are nobody's request (S27, S28).
+    """Reads one answer. ``markers`` are the texts that end a turn of this family, whatever the client's limits are (S28).
 
-    ``ended`` turns true with the token that completes a stop; ``stop_sequence`` then names it if it was the client's.
-    ``tokens`` counts what was read.
+    ``tokens`` counts what was read. With records, each of them is in exactly one delta; what waits for a stop to be decided holds back
+    all that follows it, reasoning too, since records come in order. A token with both text and reasoning is a record of the text.
     """
 
     def __init__(
@@ -37,73 +46,155 @@ class AnswerReader:
         *,
         parser: OutputParser,
         special_tokens: frozenset[int],
-        stops: tuple[str, ...] = (),
+        limits: OutputLimits,
         markers: tuple[str, ...] = (),
+        readout: Readout = NO_READOUT,
+        choice: int = 0,
     ) -> None:
+        recorded = readout.logprobs is not None or readout.token_ids
         self.tokens = 0
-        self.ended = False
-        self.stop_sequence: str | None = None
         self._parser = parser
-        self._special_tokens = special_tokens
-        self._client_stops = stops
-        self._stops = tuple(dict.fromkeys((*stops, *markers)))
+        self._special = special_tokens
+        self._apart = special_tokens | frozenset(limits.stop_token_ids)
+        self._limits = limits
+        self._shows_special = readout.special_tokens
         self._decoder = Utf8Decoder()
-        self._scanner = StopScanner(self._stops) if self._stops else None
+        self._count = ReasoningCount()
+        self._deltas: Deltas = Ledger(choice) if recorded else PlainDeltas(choice)
+        self._gate = StopGate(limits, markers, self._deltas)
+        self._deferred: tuple[Data, tuple[Alternative, ...]] | None = None
 
-    def feed(self, data: Data) -> Sequence[TextDelta | ReasoningDelta]:
-        """Take one token; return the text that is certain now, often none."""
-        return _deltas(self._feed(data))
+    @property
+    def ended(self) -> bool:
+        """True from the token on that completed a stop; what was fed until then is out, and nothing follows."""
+        return self._gate.ended
 
-    def finish(self) -> Sequence[TextDelta | ReasoningDelta]:
-        """The engine has ended the answer; return what was held back. A stop may match even here."""
-        return _deltas(self._flush(self._broken_off()))
+    @property
+    def stop(self) -> str | int | None:
+        """The client's stop string or stop token id that ended the answer."""
+        return self._gate.stop
 
-    def _feed(self, data: Data) -> str:
+    @property
+    def reasoning_tokens(self) -> int:
+        """Tokens of reasoning, with the tags around it (S52)."""
+        return self._count.tokens
+
+    def feed(self, data: Data, alternatives: tuple[Alternative, ...] = ()) -> Sequence[Delta]:
+        """Take one token; return what is certain now, often nothing."""
+        if self._deferred is not None:  # it was not the last
+            before, self._deferred = self._deferred, None
+            self._control(*before, shown=True)
         self.tokens += 1
-        if data.token in self._special_tokens:
-            return self._control(data.payload.decode(errors="replace"))
+        if self._gate.ended:
+            self._deltas.token(data, alternatives, 0, Visibility.CUT)
+        elif data.token in self._apart:
+            self._set_apart(data, alternatives)
+        else:
+            self._plain(data, alternatives)
+        return self._take(final=False)
+
+    def finish(self) -> Sequence[Delta]:
+        """The engine has ended the answer; return what was held back. A stop may match even here."""
+        if self._gate.ended:
+            return ()
+        if self._deferred is not None:  # what ends an answer is not part of it
+            before, self._deferred = self._deferred, None
+            self._control(*before, shown=False)
+        self._flush()
+        return self._take(final=True)
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    def _plain(self, data: Data, alternatives: tuple[Alternative, ...]) -> None:
         text = self._decoder.feed(data.payload)
+        self._deltas.token(data, alternatives, len(text))
+        if text:
+            self._sort(self._parse(text))
+
+    def _set_apart(self, data: Data, alternatives: tuple[Alternative, ...]) -> None:
+        if data.token in self._limits.stop_token_ids:
+            self._stop_token(data, alternatives)
+            return
+        self._break_off()
+        if self._shows_special and not self._is_stop(_text(data)):
+            self._deferred = (data, alternatives)
+        else:
+            self._control(data, alternatives, shown=False)
+
+    def _stop_token(self, data: Data, alternatives: tuple[Alternative, ...]) -> None:
+        """The engine ended at an id of the client's. Its text is shown where stops are, as other tokens of its kind are (S38)."""
+        control = data.token in self._special
+        shown = self._limits.include_stop and (self._shows_special or not control)
+        text = ""
+        if shown and not control:
+            self._plain(data, alternatives)  # a stop string may end in it
+            self._flush()
+        else:
+            self._flush()
+            text = _text(data) if shown else ""
+            self._deltas.token(data, alternatives, len(text), Visibility.CONTROL if control else Visibility.CUT)
+        if not self._gate.ended:
+            self._deltas.sort(Piece(Channel.TEXT, text))
+            self._gate.end(data.token, shown=text)
+
+    def _control(self, data: Data, alternatives: tuple[Alternative, ...], *, shown: bool) -> None:
+        text = _text(data)
+        self._deltas.token(data, alternatives, len(text), Visibility.CONTROL)
         if not text:
-            return ""
-        return self._show(_text(self._parser.feed(text, special=False)))
+            return
+        *before, own = self._parse(text, special=True)
+        self._sort(before)
+        if self._gate.ended:
+            return
+        if self._is_stop(text) and not self._gate.throws_away(text):
+            self._gate.finish()
+            if not self._gate.ended:
+                self._deltas.sort(Piece(Channel.TEXT, text))
+                self._gate.end_at(text)
+            return
+        self._count.note(own.channel, self.tokens)
+        if shown and own.channel is Channel.HIDDEN:
+            own = Piece(Channel.TEXT, text)
+        self._deltas.sort(own)
+        self._gate.feed(own)
 
-    def _control(self, text: str) -> str:
-        before = self._broken_off()
-        if text in self._stops:
-            shown = self._flush(before)
-            if not self.ended:
-                self._note(text)
-            return shown
-        return self._show(before + _text(self._parser.feed(text, special=True)))
+    def _is_stop(self, control: str) -> bool:
+        return self._gate.stops_at(control) and self.tokens > self._limits.min_tokens
 
-    def _broken_off(self) -> str:
-        """The dialect's reading of bytes that never became a character."""
+    # --- characters --------------------------------------------------------------------------------------------------
+
+    def _parse(self, text: str, *, special: bool = False) -> Sequence[Piece]:
+        if self.tokens <= self._limits.min_tokens:
+            self._gate.protect(len(text))
+        return self._parser.feed(text, special=special)
+
+    def _sort(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if self._gate.ended:
+                return  # the rest stays unsorted, to be cut
+            self._count.note(piece.channel, self.tokens)
+            self._deltas.sort(piece)
+            self._gate.feed(piece)
+
+    def _break_off(self) -> None:
+        """What is left of a character that never became whole is read as its replacement."""
         rest = self._decoder.finish()
-        return _text(self._parser.feed(rest, special=False)) if rest else ""
+        if rest:
+            self._deltas.more(len(rest))
+            self._sort(self._parse(rest))
 
-    def _flush(self, before: str) -> str:
-        shown = self._show(before + _text(self._parser.finish()))
-        if self._scanner is not None and not self.ended:
-            shown += self._scanner.finish()
-            self._note(self._scanner.matched)
-        return shown
+    def _flush(self) -> None:
+        self._break_off()
+        if not self._gate.ended:
+            self._sort(self._parser.finish())
+            self._gate.finish()
 
-    def _show(self, text: str) -> str:
-        if self._scanner is None or not text:
-            return text
-        result = self._scanner.feed(text)
-        self._note(result.matched)
-        return result.text
-
-    def _note(self, matched: str | None) -> None:
-        if matched is not None:
-            self.ended = True
-            self.stop_sequence = matched if matched in self._client_stops else None
+    def _take(self, *, final: bool) -> Sequence[Delta]:
+        if self._gate.ended:
+            self._deltas.cut()
+            final = True
+        return self._deltas.take(generated=self.tokens, final=final)
 
 
-def _text(pieces: Sequence[Piece]) -> str:
-    return "".join(piece.text for piece in pieces if piece.channel is Channel.TEXT)
-
-
-def _deltas(text: str) -> Sequence[TextDelta]:
-    return (TextDelta(text=text),) if text else ()
+def _text(control: Data) -> str:
+    return control.payload.decode(errors="replace")
