@@ -39,8 +39,8 @@ class EngineInfo:
     """What an engine said of itself and its model once it had loaded.
 
     ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``processors``,
-    ``stop_ids``, ``tokenize``, ``special``, ``images``, ``cancel-in-prefill``, ``invariant``, ``deterministic``); absent means that it
-    must not be asked for. ``fill_in`` is None where the vocabulary has no tokens for a gap.
+    ``stop_ids``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``cancel-in-prefill``, ``invariant``,
+    ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits, ``min_tokens`` among them. ``fill_in`` is None where the vocabulary has no tokens for a gap.
     """
 
     model: str

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from dragoman.core import limits
+from dragoman.engines.submitting import NEEDS
 from dragoman.protocol.command_decoder import COMMAND_SIZES, MAX_OPTION_CHARS
 from dragoman.protocol.errors import FaultCode
 from dragoman.protocol.frame_decoder import FRAME_SIZES, KNOWN_TELEMETRY, MAX_ANSWER_BYTES, REQUEST_DECODERS
 from dragoman.protocol.order import KINDS, ORDER, STARTUP, State
 from dragoman.protocol.words import MAX_PROSE_BYTES
+from dragoman.scheduler.miss import Miss
 
 PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 
@@ -38,6 +40,12 @@ def test_the_page_names_every_kind_and_every_fault():
     kinds = {kind.decode().strip("\x01") for kind in (*FRAME_SIZES, *COMMAND_SIZES)} | KNOWN_TELEMETRY
     assert [kind for kind in sorted(kinds) if kind not in page] == []
     assert [code for code in FaultCode if f"`{code}`" not in page] == []
+
+
+def test_the_page_names_every_key_of_an_extension_and_every_reason_of_a_miss():
+    page = PAGE.read_text(encoding="utf-8")
+    assert [key for key in NEEDS if f"`{key}`" not in page] == []
+    assert [miss for miss in Miss if f"| `{miss}` |" not in page] == []
 
 
 def test_the_page_names_the_limits():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.request import TextPrompt, TokenPrompt
+from dragoman.core.request import SamplingParams, TextPrompt, TokenPrompt, Xtc
 from dragoman.engines.simulated import Begin, Delay, Emit, FakeClock, SimulatedEngine, canned, say, tapes
 from dragoman.protocol.frames import Accept, Data, Done, Echo
 from support.engines import asking, outputs, soon, text
@@ -149,3 +149,70 @@ async def test_ids_are_the_prompt_as_it_stands(engine):
     frames = await outputs(await engine.submit(asking(prompt=TokenPrompt(ids=(257, 65)), max_tokens=1)))
     assert frames[0].prompt_tokens == 2
     assert await engine.tokenize(TextPrompt(text="<|im_start|>A")) == (257, 65)
+
+
+@pytest.mark.seeds("S48")
+async def test_the_tokens_around_a_gap_are_announced_and_recognised(engine):
+    gap = engine.info.fill_in
+    ids = await engine.tokenize(TextPrompt(text=f"{gap.prefix}a{gap.suffix}b{gap.middle}", plain=()))
+    assert [await engine.detokenize((token,)) for token in ids[::2]] == [
+        (text.encode(),) for text in (gap.prefix, gap.suffix, gap.middle)
+    ]
+    assert {token.text for token in engine.info.special_tokens} >= {gap.prefix, gap.suffix, gap.middle}
+
+
+@pytest.mark.seeds("S37")
+async def test_a_stop_token_ends_the_answer_like_the_end_of_the_turn(engine):
+    frames = await outputs(await engine.submit(asking(stop_token_ids=(261,))))
+    assert b"".join(frame.payload for frame in frames if isinstance(frame, Data)) == b"A dragoman stood"
+    assert (frames[-1].emitted, frames[-1].length_limited) == (3, False)
+
+
+@pytest.mark.seeds("S36")
+async def test_an_answer_is_as_long_as_min_tokens_ask(engine):
+    frames = await outputs(await engine.submit(asking(min_tokens=30)))
+    assert frames[-1].emitted == 31
+    assert frames[-2].token == 258
+    late = await outputs(await engine.submit(asking(min_tokens=5, stop_token_ids=(261,))))
+    assert late[-1].emitted == 15, "the third word is past, and does not come again"
+
+
+async def test_logprobs_and_echo_are_two_wishes(engine):
+    scored = await outputs(await engine.submit(asking("ab", max_tokens=1, echo=2)))
+    assert [len(frame.numeric.top) for frame in scored if isinstance(frame, Echo)] == [0, 2]
+    assert [frame.numeric for frame in scored if isinstance(frame, Data)] == [None]
+    plain = await outputs(await engine.submit(asking("ab", max_tokens=1, logprobs=0)))
+    assert [type(frame) for frame in plain] == [Accept, Data, Done]
+    assert plain[1].numeric.top == ()
+
+
+async def test_accept_says_why_a_prompt_was_not_cached(engine):
+    async def miss(prompt, **more):
+        return (await outputs(await engine.submit(asking(prompt, isolation="misses", **more))))[0].miss
+
+    assert [await miss("abcdef"), await miss("abcxyz"), await miss("abcdef")] == ["cold", "diverged", ""]
+    assert await miss("abcdef", echo=0) == "echo"
+
+
+async def test_a_script_sees_every_option():
+    seen = []
+
+    def look(request):
+        seen.append(request)
+        return say("x")
+
+    sampling = SamplingParams(temperature=0.5, presence_penalty=0.5, bad_words=("no",), xtc=Xtc(probability=0.5))
+    engine = SimulatedEngine(look)
+    await soon(engine.start())
+    await outputs(await engine.submit(asking(sampling=sampling, min_tokens=2, stop_token_ids=(5,), echo=1)))
+    (request,) = seen
+    assert (request.sampling, request.min_tokens, request.stop_token_ids) == (sampling, 2, (5,))
+    assert (request.logprobs, request.echo, request.ignore_eos) == (None, 1, False)
+    assert request.options["xtc"] == {"probability": 0.5, "threshold": 0.1}
+    await soon(engine.aclose())
+
+
+async def test_a_value_that_a_real_engine_would_refuse_is_refused(engine):
+    with pytest.raises(InvalidRequest) as refusal:
+        await outputs(await engine.submit(asking(stop_token_ids=(100_000,))))
+    assert refusal.value.feature == "stop_token_ids"
