@@ -40,7 +40,8 @@ class EngineInfo:
 
     ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``processors``,
     ``stop_ids``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``cancel-in-prefill``, ``invariant``,
-    ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits, ``min_tokens`` among them. ``fill_in`` is None where the vocabulary has no tokens for a gap.
+    ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits or draw otherwise,
+    ``min_tokens`` among them. ``fill_in`` is None where the vocabulary has no tokens for a gap.
     """
 
     model: str
