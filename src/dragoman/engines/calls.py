@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator
 from typing import Final, Protocol, TypeAlias
 
 from dragoman.core.errors import Cancelled, Code, EngineFailed, ServiceError
-from dragoman.engines.base import EngineOutput
+from dragoman.engines.base import EngineOutput, EngineRequest
 from dragoman.engines.failures import fault_failure, request_failure
+from dragoman.engines.older import as_asked
 from dragoman.protocol.frames import (
     Accept,
     Data,
@@ -64,6 +65,8 @@ class Stream:
         "_ended",
         "_error",
         "_frames",
+        "_logprobs",
+        "_older",
         "_released",
         "_waiter",
         "accepted",
@@ -75,7 +78,7 @@ class Stream:
         "since",
     )
 
-    def __init__(self, command: Submit, controls: Controls, *, echo: bool) -> None:
+    def __init__(self, command: Submit, controls: Controls, request: EngineRequest, *, extended: bool) -> None:
         self.command = command
         self.accepted = False
         self.cancelled = False
@@ -84,7 +87,9 @@ class Stream:
         self.since = 0.0
         self.deadline: float | None = None
         self._controls = controls
-        self._echo = echo
+        self._logprobs = request.logprobs
+        self._echo = request.echo
+        self._older = not extended
         self._frames: deque[EngineOutput] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._error: ServiceError | None = None
@@ -127,7 +132,10 @@ class Stream:
     def take(self, frame: RequestFrame) -> bool:
         """Pass a frame on; true when it is the last one."""
         match frame:
-            case Data() | Tool() | Progress():
+            case Data():
+                self._put(as_asked(frame, self._logprobs) if self._older else frame)
+                return False
+            case Tool() | Progress():
                 self._put(frame)
                 return False
             case Accept():
@@ -136,8 +144,8 @@ class Stream:
                 self._put(frame)
                 return False
             case Echo():
-                if self._echo:  # older engines echo with every logprobs request (S87)
-                    self._put(frame)
+                if self._echo is not None:  # older engines echo with every logprobs request (S87)
+                    self._put(as_asked(frame, self._echo) if self._older else frame)
                 return False
             case Done():
                 self._put(frame)

@@ -148,8 +148,9 @@ class EngineClient:
         ``Unsupported`` naming a feature that it did not announce, ``InvalidRequest`` for a prompt that cannot be sent.
         """
         info = await self._ready()
-        command = submit_command(next(self._ids), request, info, extended=self._supervisor.extended)
-        stream = Stream(command, self, echo=request.echo is not None)
+        extended = self._supervisor.extended
+        command = submit_command(next(self._ids), request, info, extended=extended)
+        stream = Stream(command, self, request, extended=extended)
         await self._hand_over(stream)
         return stream
 

@@ -9,6 +9,7 @@ from dragoman.core.request import SamplingParams, TextPrompt, TokenPrompt
 from dragoman.engines.calls import MAX_UNREAD
 from dragoman.engines.client import Patience
 from dragoman.engines.description import describe
+from dragoman.engines.older import as_asked
 from dragoman.engines.simulated import (
     INFO,
     Begin,
@@ -24,7 +25,20 @@ from dragoman.engines.simulated import (
     old,
     say,
 )
-from dragoman.protocol.frames import Accept, Caps, Data, Done, Image, Model, Progress, Ready, Submit, Tool
+from dragoman.protocol.frames import (
+    Accept,
+    Caps,
+    Data,
+    Done,
+    Echo,
+    Image,
+    Model,
+    Numeric,
+    Progress,
+    Ready,
+    Submit,
+    Tool,
+)
 from support.engines import asking, engine_for, outputs, plain_info, running, sent, soon, text
 
 # --- the life of a request -------------------------------------------------------------------------------------------
@@ -153,6 +167,25 @@ async def test_token_ids_travel_as_decimal_words():
     async with running(SimulatedEngine()) as engine:
         await outputs(await engine.submit(asking(prompt=TokenPrompt(ids=(257, 65, 258)), max_tokens=1)))
     assert sent(engine) == b"SUBMIT 1 0 10 1 0 1 ids=1\n257 65 258\n"
+
+
+@pytest.mark.seeds("S87")
+@pytest.mark.parametrize(
+    ("logprobs", "echo", "of_prompt", "of_answer"),
+    [(2, None, [], 2), (0, None, [], 0), (None, 1, [0, 1], None), (1, 3, [0, 3], 1), (3, 1, [0, 1], 3)],
+)
+async def test_an_older_engine_that_says_more_than_was_asked_is_cut_to_it(logprobs, echo, of_prompt, of_answer):
+    async with running(engine_for({"ab": say("x")}, startup=old)) as engine:
+        frames = await outputs(await engine.submit(asking("ab", logprobs=logprobs, echo=echo)))
+    assert [len(frame.numeric.top) for frame in frames if isinstance(frame, Echo)] == of_prompt
+    (data,) = [frame for frame in frames if isinstance(frame, Data)]
+    assert (None if data.numeric is None else len(data.numeric.top)) == of_answer
+
+
+def test_the_likeliest_alternatives_are_kept_in_whatever_order_they_came():
+    top = ((1, -3.0), (2, float("nan")), (3, -1.0), (4, -2.0))
+    cut = as_asked(Data(1, b"x", Numeric(-3.0, top), 1), 2)
+    assert cut == Data(1, b"x", Numeric(-3.0, ((3, -1.0), (4, -2.0))), 1)
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
