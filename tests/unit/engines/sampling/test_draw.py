@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.request import SamplingParams
 from dragoman.engines.sampling import draw, uniform
+from dragoman.engines.sampling.truncation import typical
 
 PLAIN = SamplingParams()
 
@@ -221,3 +222,39 @@ def test_uniforms_fill_the_unit_interval_evenly_and_differ_by_seed_and_position(
     counts = np.bincount([int(number * 10) for number in numbers], minlength=10)
     # Chi-squared with 9 degrees of freedom is above 27.9 once in a thousand.
     assert float(((counts - 1000) ** 2 / 1000).sum()) < 27.9
+
+
+# --- typical_p ---------------------------------------------------------------------------------------------------------
+
+
+def typical_by_definition(logits, mass: float) -> set[int]:
+    """By sorting all of the vocabulary."""
+    weights = [math.exp(float(logit) - float(max(logits))) for logit in logits]
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    entropy = -math.fsum(share * math.log(share) for share in shares if share)
+    order = sorted(
+        (token for token in range(len(logits)) if shares[token]), key=lambda t: abs(-math.log(shares[t]) - entropy)
+    )
+    kept: list[int] = []
+    while math.fsum(shares[token] for token in kept) < mass and len(kept) < len(order):
+        kept.append(order[len(kept)])
+    return set(kept)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 3.0, 40.0])
+@pytest.mark.parametrize("mass", [1e-9, 0.2, 0.6, 0.95, 0.9999])
+def test_typical_keeps_the_set_of_the_definition_of_flat_and_of_sharp_distributions(scale, mass) -> None:
+    logits = np.random.default_rng(6).normal(0, scale, 700).astype(np.float32)
+    assert set(typical(logits, mass).tolist()) == typical_by_definition(logits, mass)
+
+
+def test_typical_leaves_masked_tokens_out() -> None:
+    logits = np.random.default_rng(8).normal(0, 1, 60).astype(np.float32)
+    logits[::2] = -np.inf
+    assert set(typical(logits, 0.9).tolist()) == typical_by_definition(logits, 0.9)
+
+
+@pytest.mark.parametrize("logits", [row(3), row(1, 1, 1, 1), row(0, -np.inf), row(50, -50)])
+def test_typical_leaves_somebody(logits) -> None:
+    assert len(typical(logits, 0.5)) == math.ceil(0.5 * len(typical(logits, 1 - 1e-12)))
