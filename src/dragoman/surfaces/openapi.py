@@ -43,11 +43,12 @@ _PREFIX: Final[Mapping[Disposition, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What a route reads: the name of the schema, its table, and the fields that must be there."""
+    """What a route reads: the name of the schema, its table, the fields that must be there, or of which one must."""
 
     name: str
     table: Table
-    required: tuple[str, ...]
+    required: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class Operation:
 
 _CHAT: Final = Body(name="ChatCompletionRequest", table=openai_chat.FIELDS, required=("messages",))
 _COMPLETIONS: Final = Body(name="CompletionRequest", table=openai_completions.FIELDS, required=("prompt",))
-_TOKENIZE: Final = Body(name="TokenizeRequest", table=tokens.TOKENIZE_FIELDS, required=())
+_TOKENIZE: Final = Body(name="TokenizeRequest", table=tokens.TOKENIZE_FIELDS, one_of=("prompt", "content", "messages"))
 _DETOKENIZE: Final = Body(name="DetokenizeRequest", table=tokens.DETOKENIZE_FIELDS, required=("tokens",))
 
 _WORK: Final = (*_OF_A_BODY, *_OF_AN_ENGINE)
@@ -160,11 +161,16 @@ def document(*, version: str) -> JsonObject:
 
 def request_schema(body: Body) -> JsonObject:
     """The schema of a body, with what becomes of each field."""
-    return {
-        **body.table.schema,
-        "properties": {row.name: _property(row, required=row.name in body.required) for row in body.table},
-        "required": list(body.required),
+    needed = {*body.required, *body.one_of}
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {row.name: _property(row, required=row.name in needed) for row in body.table},
     }
+    if body.required:
+        schema["required"] = list(body.required)
+    if body.one_of:
+        schema["oneOf"] = [{"required": [name]} for name in body.one_of]
+    return schema
 
 
 def _property(row: Field[object], *, required: bool) -> JsonObject:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import JsonObject
 
 TEXT: Final[JsonObject] = {"type": "string"}
 BOOLEAN: Final[JsonObject] = {"type": "boolean"}
@@ -60,7 +60,7 @@ LOGPROB: Final[JsonObject] = {
     "maximum": 0,
     "description": "Natural logarithm of the probability; null where it is not finite, or where nothing precedes (S78, S81).",
 }
-BYTES: Final[JsonObject] = nullable(array({"type": "integer", "minimum": 0, "maximum": 255}))
+BYTES: Final = array({"type": "integer", "minimum": 0, "maximum": 255})
 FINISH: Final = _words("stop", "length")
 STOP_REASON: Final[JsonObject] = {
     "type": ["string", "integer", "null"],
@@ -86,18 +86,15 @@ USAGE: Final = closed(
         "prompt_tokens": COUNT,
         "completion_tokens": COUNT,
         "total_tokens": COUNT,
-        "prompt_tokens_details": closed({"cached_tokens": COUNT}, {"audio_tokens": COUNT}),
-        "completion_tokens_details": closed(
-            {"reasoning_tokens": COUNT},
-            {"audio_tokens": COUNT, "accepted_prediction_tokens": COUNT, "rejected_prediction_tokens": COUNT},
-        ),
+        "prompt_tokens_details": closed({"cached_tokens": COUNT}),
+        "completion_tokens_details": closed({"reasoning_tokens": COUNT}),
     }
 )
 
 CHAT_TOKEN: Final = {"token": TEXT, "logprob": LOGPROB, "bytes": BYTES}
 CHAT_LOGPROBS: Final = closed(
     {
-        "content": nullable(array(closed({**CHAT_TOKEN, "top_logprobs": array(closed(CHAT_TOKEN))}))),
+        "content": array(closed({**CHAT_TOKEN, "top_logprobs": array(closed(CHAT_TOKEN))})),
         "refusal": {"type": "null"},
     }
 )
@@ -105,7 +102,7 @@ COMPLETION_LOGPROBS: Final = closed(
     {
         "tokens": array(TEXT),
         "token_logprobs": array(LOGPROB),
-        "top_logprobs": nullable(array(nullable({"type": "object", "additionalProperties": LOGPROB}))),
+        "top_logprobs": array(nullable({"type": "object", "additionalProperties": LOGPROB})),
         "text_offset": array(COUNT),
     }
 )
@@ -119,27 +116,26 @@ _HEAD: Final[Mapping[str, JsonObject]] = {
         "description": "What the numbers depend on: weights, build, settings (S51).",
     },
 }
-_PROMPT_READOUT: Final = {"prompt_logprobs": nullable(PROMPT_LOGPROBS), "prompt_token_ids": nullable(array(TOKEN_ID))}
-_CHOICE_READOUT: Final = {"stop_reason": STOP_REASON, "token_ids": nullable(array(TOKEN_ID))}
+_OF_A_PROMPT: Final = {"prompt_logprobs": PROMPT_LOGPROBS, "prompt_token_ids": array(TOKEN_ID)}
+_IDS: Final = {"token_ids": array(TOKEN_ID)}
+_END: Final = {"finish_reason": FINISH, "stop_reason": STOP_REASON}
+_NO_END_YET: Final = {"finish_reason": nullable(FINISH)}
 
 CHAT_MESSAGE: Final = closed(
     {
         "role": const("assistant"),
-        "content": nullable(TEXT),
+        "content": TEXT,
         "refusal": {"type": "null"},
         "annotations": array({}, maxItems=0),
     },
-    {"reasoning_content": nullable(TEXT)},
+    {"reasoning_content": TEXT},
 )
 CHAT_DELTA: Final = closed(
-    {},
-    {
-        "role": const("assistant"),
-        "content": nullable(TEXT),
-        "refusal": {"type": "null"},
-        "reasoning_content": nullable(TEXT),
-    },
+    {}, {"role": const("assistant"), "content": TEXT, "refusal": {"type": "null"}, "reasoning_content": TEXT}
 )
+_CHAT: Final = {"index": COUNT, "logprobs": nullable(ref("ChatLogprobs"))}
+_COMPLETION: Final = {"index": COUNT, "text": TEXT, "logprobs": nullable(ref("CompletionLogprobs"))}
+_CHUNK_USAGE: Final = {"usage": nullable(ref("Usage"))}
 
 MODEL: Final = closed(
     {
@@ -179,56 +175,26 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
         {
             "object": const("chat.completion"),
             **_HEAD,
-            "choices": array(
-                closed(
-                    {
-                        "index": COUNT,
-                        "message": CHAT_MESSAGE,
-                        "logprobs": nullable(ref("ChatLogprobs")),
-                        "finish_reason": FINISH,
-                    },
-                    _CHOICE_READOUT,
-                ),
-                minItems=1,
-            ),
+            "choices": array(closed({**_CHAT, "message": CHAT_MESSAGE, **_END}, _IDS), minItems=1),
             "usage": ref("Usage"),
         },
-        _PROMPT_READOUT,
+        _OF_A_PROMPT,
     ),
     "ChatCompletionChunk": closed(
         {
             "object": const("chat.completion.chunk"),
             **_HEAD,
             "choices": array(
-                closed(
-                    {
-                        "index": COUNT,
-                        "delta": CHAT_DELTA,
-                        "logprobs": nullable(ref("ChatLogprobs")),
-                        "finish_reason": nullable(FINISH),
-                    },
-                    _CHOICE_READOUT,
-                )
+                closed({**_CHAT, "delta": CHAT_DELTA, **_NO_END_YET}, {"stop_reason": STOP_REASON, **_IDS})
             ),
         },
-        {"usage": nullable(ref("Usage")), **_PROMPT_READOUT},
+        {**_CHUNK_USAGE, **_OF_A_PROMPT},
     ),
     "Completion": closed(
         {
             "object": const("text_completion"),
             **_HEAD,
-            "choices": array(
-                closed(
-                    {
-                        "index": COUNT,
-                        "text": TEXT,
-                        "logprobs": nullable(ref("CompletionLogprobs")),
-                        "finish_reason": FINISH,
-                    },
-                    {**_CHOICE_READOUT, **_PROMPT_READOUT},
-                ),
-                minItems=1,
-            ),
+            "choices": array(closed({**_COMPLETION, **_END}, {**_IDS, **_OF_A_PROMPT}), minItems=1),
             "usage": ref("Usage"),
         }
     ),
@@ -237,18 +203,10 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
             "object": const("text_completion"),
             **_HEAD,
             "choices": array(
-                closed(
-                    {
-                        "index": COUNT,
-                        "text": TEXT,
-                        "logprobs": nullable(ref("CompletionLogprobs")),
-                        "finish_reason": nullable(FINISH),
-                    },
-                    {**_CHOICE_READOUT, **_PROMPT_READOUT},
-                )
+                closed({**_COMPLETION, **_NO_END_YET}, {"stop_reason": STOP_REASON, **_IDS, **_OF_A_PROMPT})
             ),
         },
-        {"usage": nullable(ref("Usage"))},
+        _CHUNK_USAGE,
     ),
     "Model": MODEL,
     "ModelList": closed(
@@ -263,14 +221,7 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
             ),
         }
     ),
-    "Tokens": closed(
-        {
-            "count": COUNT,
-            "max_model_len": COUNT,
-            "tokens": array({"anyOf": [TOKEN_ID, closed({"id": TOKEN_ID, "piece": {"type": ["string", "array"]}})]}),
-        },
-        {"token_strs": nullable(array(TEXT))},
-    ),
+    "Tokens": closed({"count": COUNT, "max_model_len": COUNT, "tokens": array(TOKEN_ID)}, {"token_strs": array(TEXT)}),
     "Text": closed({"prompt": TEXT}),
     "Health": closed(
         {"status": TEXT},
@@ -288,8 +239,3 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
     "Version": closed({"version": TEXT}, {"name": TEXT}),
 }
 """The components of the document, by name."""
-
-
-def shape(name: str) -> dict[str, Json]:
-    """One shape with its references resolved, for those who validate without the document."""
-    return {**SHAPES[name], "components": {"schemas": dict(SHAPES)}}

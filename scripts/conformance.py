@@ -1,0 +1,237 @@
+"""Try a running server with what an OpenAPI document says it takes, and hold its answers against the document.
+
+    scripts/conformance.py --spec http://127.0.0.1:8000/openapi.json --url http://127.0.0.1:8000
+    scripts/conformance.py --spec openai.json --url http://127.0.0.1:8000/v1 --lenient
+
+For each operation, requests that fit the document are sent, the same with their prompt replaced by one that any server takes, and
+requests that do not fit. No answer may be a 5xx or stay away, each
+must be of a documented media type and shape, every error in the native envelope, and every event stream framed and ended. Each kind
+of fault is told once per operation, with its request and its answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+from unittest import SkipTest
+
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import Unsatisfiable
+from hypothesis.strategies import SearchStrategy
+from schemathesis import GenerationMode
+from schemathesis.checks import CheckFunction, not_a_server_error
+from schemathesis.core.failures import Failure, FailureGroup
+from schemathesis.core.result import Err
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+Case: TypeAlias = "schemathesis.Case[Any]"
+
+SHOWN = 600
+"""Characters of a fault or an answer in a report."""
+
+PATIENCE = 10.0
+"""Seconds after which an answer counts as missing; a simulated engine needs milliseconds."""
+
+ENVELOPE = {"message", "type", "param", "code"}
+
+PLAIN: dict[str, dict[str, Any]] = {
+    "/chat/completions": {"messages": [{"role": "user", "content": "Hi"}]},
+    "/completions": {"prompt": "Hi"},
+}
+"""What to lay over a generated body, by the end of its path: few generated prompts make sense, and other fields need one that does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One fault: what is wrong, the request, and the answer."""
+
+    operation: str
+    fault: str
+    request: str
+    answer: str
+
+    def __str__(self) -> str:
+        return f"{self.operation}: {self.fault}\n  request: {self.request}\n  answer:  {self.answer}"
+
+
+def native_errors(_ctx: object, response: schemathesis.Response, case: Case) -> None:
+    """Every error is ``{"error": {message, type, param, code}}`` with text in it (S156)."""
+    if response.status_code < 400 or case.path == "/health":
+        return
+    try:
+        error = json.loads(response.content)["error"]
+        good = set(error) == ENVELOPE and isinstance(error["message"], str) and bool(error["message"])
+    except (ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise Failure(operation=case.operation.label, title="Not the native error envelope", message="")
+
+
+def whole_streams(_ctx: object, response: schemathesis.Response, case: Case) -> None:
+    """A stream is lines of ``data:`` or comments between blank lines, and ends with ``[DONE]`` or with an error."""
+    kinds = response.headers.get("content-type") or [""]
+    if not kinds[0].startswith("text/event-stream"):
+        return
+    fault = stream_fault(response.content.decode())
+    if fault:
+        raise Failure(operation=case.operation.label, title=f"Event stream: {fault}", message="")
+
+
+def stream_fault(body: str) -> str:
+    """What is wrong with a whole event stream, or nothing."""
+    *events, rest = body.split("\n\n")
+    if rest:
+        return "does not end with a blank line"
+    data = [event for event in events if not event.startswith(":")]
+    if any("\n" in event or not event.startswith("data: ") for event in data):
+        return "an event is not one line of data"
+    last = data[-1] if data else ""
+    if last != "data: [DONE]" and not last.startswith('data: {"error":'):
+        return "ends neither with [DONE] nor with an error"
+    return ""
+
+
+STRICT: list[CheckFunction] = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    native_errors,
+    whole_streams,
+    status_code_conformance,
+    response_headers_conformance,
+]
+LENIENT = STRICT[:5]
+"""For a document that does not list our errors."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of it: the first finding of each kind, and how often each operation answered with each status."""
+
+    findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def add(self, operation: str, fault: str, request: str, answer: str) -> None:
+        """Keep a finding unless its like is known."""
+        finding = Finding(operation=operation, fault=" ".join(fault.split())[:SHOWN], request=request, answer=answer)
+        self.findings.setdefault((operation, fault), finding)
+
+    def __str__(self) -> str:
+        statuses = (f"{operation}: {status} x {count}" for (operation, status), count in sorted(self.answers.items()))
+        return "\n".join([*map(str, self.findings.values()), *statuses, f"{len(self.findings)} findings"])
+
+
+class Examiner:
+    """Sends requests to the server at ``url`` and judges its answers by ``checks``."""
+
+    def __init__(self, url: str, checks: list[CheckFunction], *, key: str | None = None) -> None:
+        self.report = Report()
+        self._url = url
+        self._checks = checks
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._session = requests.Session()
+
+    def examine(self, document: dict[str, Any], *, cases: int, number: int) -> Report:
+        """Send ``cases`` requests of each sort to each operation; the same ones for the same ``number``."""
+        with self._session:
+            for result in schemathesis.openapi.from_dict(document).get_all_operations():
+                if isinstance(result, Err):
+                    raise result.err()
+                for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                    self._walk(result.ok().as_strategy(generation_mode=mode), cases, number)
+        return self.report
+
+    def _walk(self, strategy: SearchStrategy[Case], cases: int, number: int) -> None:
+        @seed(number)
+        @settings(
+            max_examples=cases,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(strategy)
+        def each(case: Case) -> None:
+            for body in variants(case.path, case.body):
+                case.body = body
+                self._send(case)
+
+        # An operation without parameters has nothing that could be wrong: every case is skipped, or there is none.
+        with suppress(SkipTest, Unsatisfiable):
+            each()
+
+    def _send(self, case: Case) -> None:
+        label = case.operation.label
+        request = f"{case.method} {case.formatted_path} {json.dumps(case.body, default=str)}"
+        try:
+            response = case.call(base_url=self._url, session=self._session, headers=self._headers, timeout=PATIENCE)
+        except requests.RequestException as error:
+            self.report.add(label, f"no answer within {PATIENCE:g} s", request, type(error).__name__)
+            return
+        self.report.answers[label, response.status_code] += 1
+        try:
+            case.validate_response(response, checks=self._checks)
+        except FailureGroup as group:
+            answer = f"{response.status_code} {response.content[:SHOWN].decode(errors='replace')}"
+            for failure in group.exceptions:
+                self.report.add(label, str(failure), request, answer)
+
+
+def variants(path: str, body: Any) -> Iterator[Any]:
+    """A generated body, and the same with a prompt that makes sense and without a wish for a model."""
+    yield body
+    for end, plain in PLAIN.items():
+        if path.endswith(end) and isinstance(body, dict):
+            yield {name: value for name, value in body.items() if name != "model"} | plain
+            return
+
+
+def load(spec: str) -> dict[str, Any]:
+    """A document from a file or an address."""
+    if spec.startswith(("http://", "https://")):
+        with urllib.request.urlopen(spec, timeout=PATIENCE) as reply:  # noqa: S310 - the person who runs it names the address
+            document = json.load(reply)
+    else:
+        document = json.loads(Path(spec).read_text(encoding="utf-8"))
+    if not isinstance(document, dict):
+        raise SystemExit(f"{spec} is not a document")
+    return document
+
+
+def main() -> int:
+    """Print the findings; 1 when there are any."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--spec", required=True, help="an OpenAPI document: a file, or an address")
+    parser.add_argument(
+        "--url", required=True, help="the server, with the base path that the document's paths begin at"
+    )
+    parser.add_argument("--cases", type=int, default=25, help="requests of each sort to each operation (default 25)")
+    parser.add_argument("--seed", type=int, default=1, help="another number sends other requests")
+    parser.add_argument("--key", help="an API key")
+    parser.add_argument(
+        "--lenient", action="store_true", help="for a document that does not list every status and header"
+    )
+    args = parser.parse_args()
+    examiner = Examiner(args.url, LENIENT if args.lenient else STRICT, key=args.key)
+    report = examiner.examine(load(args.spec), cases=args.cases, number=args.seed)
+    print(report)
+    return 1 if report.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

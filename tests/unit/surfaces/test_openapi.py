@@ -1,0 +1,238 @@
+"""The published document: valid, whole, of one piece with the field tables, and as strict about replies as the official types."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from copy import deepcopy
+
+import pytest
+from jsonschema import Draft202012Validator
+from openai.types import Completion, Model
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openapi_spec_validator import validate
+
+from dragoman.surfaces import openai_chat, openai_completions, tokens
+from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND
+from dragoman.surfaces.openapi import document
+
+DOCUMENT = json.loads(json.dumps(document(version="1.2.3")))
+SCHEMAS = DOCUMENT["components"]["schemas"]
+TABLES = {
+    "ChatCompletionRequest": openai_chat.FIELDS,
+    "CompletionRequest": openai_completions.FIELDS,
+    "TokenizeRequest": tokens.TOKENIZE_FIELDS,
+    "DetokenizeRequest": tokens.DETOKENIZE_FIELDS,
+}
+USAGE = {
+    "prompt_tokens": 3,
+    "completion_tokens": 1,
+    "total_tokens": 4,
+    "prompt_tokens_details": {"cached_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 0},
+}
+HEAD = {"id": "chatcmpl-1", "created": 1_700_000_000, "model": "m", "system_fingerprint": "fp_1"}
+ROW = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105]}
+CHAT = HEAD | {
+    "object": "chat.completion",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "Hi", "refusal": None, "annotations": []},
+            "logprobs": {"content": [ROW | {"top_logprobs": [ROW]}], "refusal": None},
+            "finish_reason": "stop",
+            "stop_reason": None,
+        }
+    ],
+    "usage": USAGE,
+}
+CHUNK = HEAD | {
+    "object": "chat.completion.chunk",
+    "choices": [{"index": 0, "delta": {"content": "Hi"}, "logprobs": None, "finish_reason": None}],
+    "usage": None,
+}
+TEXT = HEAD | {
+    "object": "text_completion",
+    "choices": [
+        {
+            "index": 0,
+            "text": "Hi",
+            "logprobs": {
+                "tokens": ["H", "i"],
+                "token_logprobs": [None, -0.5],
+                "top_logprobs": [None, {"i": -0.5}],
+                "text_offset": [0, 1],
+            },
+            "finish_reason": "length",
+            "stop_reason": None,
+        }
+    ],
+    "usage": USAGE,
+}
+ERROR = {"error": {"message": "no", "type": "invalid_request_error", "param": None, "code": "invalid_value"}}
+
+
+def accepts(name: str, value: object) -> bool:
+    schema = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    return Draft202012Validator(schema).is_valid(value)
+
+
+def without(value: dict, *path: str | int) -> dict:
+    copy = deepcopy(value)
+    inner = copy
+    for step in path[:-1]:
+        inner = inner[step]
+    del inner[path[-1]]
+    return copy
+
+
+def replaced(value: dict, new: object, *path: str | int) -> dict:
+    copy = deepcopy(value)
+    inner = copy
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = new
+    return copy
+
+
+def test_it_is_valid_openapi_3_1_of_this_version():
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    assert DOCUMENT["info"]["version"] == "1.2.3"
+
+
+def test_two_servers_of_one_build_publish_the_same_bytes():
+    """Not even the order of sets, which Python draws anew for each process, shows in it."""
+    script = "import json; from dragoman.surfaces.openapi import document; print(json.dumps(document(version='1')))"
+    published = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(published) == 1
+
+
+def test_every_route_is_in_it():
+    assert {path: set(item) for path, item in DOCUMENT["paths"].items()} == {
+        "/v1/chat/completions": {"post"},
+        "/v1/completions": {"post"},
+        "/v1/models": {"get"},
+        "/v1/models/{model}": {"get"},
+        "/tokenize": {"post"},
+        "/v1/tokenize": {"post"},
+        "/detokenize": {"post"},
+        "/v1/detokenize": {"post"},
+        "/health": {"get"},
+        "/version": {"get"},
+        "/": {"get"},
+        "/metrics": {"get"},
+        "/openapi.json": {"get"},
+    }
+
+
+@pytest.mark.parametrize("name, table", TABLES.items())
+def test_every_field_of_a_table_is_described_by_its_note(name, table):
+    properties = SCHEMAS[name]["properties"]
+    assert list(properties) == [row.name for row in table]
+    assert [row.name for row in table if row.note not in properties[row.name]["description"]] == []
+
+
+@pytest.mark.parametrize(
+    "name, body, fits",
+    [
+        ("ChatCompletionRequest", {"messages": [{"role": "user", "content": "Hi"}]}, True),
+        ("ChatCompletionRequest", {"messages": [{"role": "user", "content": "Hi"}], "temperature": None}, True),
+        ("ChatCompletionRequest", {"messages": [{"role": "user", "content": "Hi"}], "temperature": 2.1}, False),
+        ("ChatCompletionRequest", {"messages": [{"role": "user", "content": "Hi"}], "user": "u"}, True),
+        ("ChatCompletionRequest", {"messages": []}, False),
+        ("ChatCompletionRequest", {"messages": None}, False),
+        ("ChatCompletionRequest", {}, False),
+        ("CompletionRequest", {"prompt": "Hi"}, True),
+        ("CompletionRequest", {"prompt": [[1, 2], [3]]}, True),
+        ("CompletionRequest", {"prompt": ["a", 1]}, False),
+        ("CompletionRequest", {"prompt": "Hi", "use_beam_search": False}, True),
+        ("CompletionRequest", {"prompt": "Hi", "use_beam_search": True}, False),
+        ("TokenizeRequest", {"prompt": "Hi"}, True),
+        ("TokenizeRequest", {"prompt": "Hi", "content": "Hi"}, False),
+        ("TokenizeRequest", {}, False),
+        ("DetokenizeRequest", {"tokens": [1]}, True),
+        ("DetokenizeRequest", {"tokens": "1"}, False),
+    ],
+)
+def test_a_body_fits_where_the_server_would_take_it(name, body, fits):
+    assert accepts(name, body) is fits
+
+
+@pytest.mark.seeds("S156")
+def test_the_statuses_of_errors_are_the_ones_that_errors_get():
+    """All but 499, which nobody is left to read."""
+    given = {status for status, _ in (*BY_KIND.values(), *BY_CODE.values())} - {499}
+    assert {int(status) for status in DOCUMENT["components"]["responses"]} == given
+    for item in DOCUMENT["paths"].values():
+        for operation in item.values():
+            errors = {int(status) for status in operation["responses"]} - {200, 503}
+            assert errors <= given
+
+
+@pytest.mark.seeds("S156")
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 415, 429, 500, 502, 503])
+def test_a_generation_route_may_answer_with_each_of_them(status):
+    for path in ("/v1/chat/completions", "/v1/completions"):
+        assert str(status) in DOCUMENT["paths"][path]["post"]["responses"]
+
+
+def test_only_health_is_public():
+    public = [path for path, item in DOCUMENT["paths"].items() for one in item.values() if one.get("security") == []]
+    assert public == ["/health"]
+    assert {} in DOCUMENT["security"]
+    assert {tuple(one) for one in DOCUMENT["security"]} == {(), ("bearer",), ("apiKey",)}
+
+
+@pytest.mark.parametrize(
+    "name, official",
+    [
+        ("ChatCompletion", ChatCompletion),
+        ("ChatCompletionChunk", ChatCompletionChunk),
+        ("Completion", Completion),
+        ("Model", Model),
+    ],
+)
+def test_what_the_official_type_requires_is_required(name, official):
+    needed = {field for field, info in official.model_fields.items() if info.is_required()}
+    assert needed
+    assert needed <= set(SCHEMAS[name]["required"])
+
+
+@pytest.mark.parametrize(
+    "name, value", [("ChatCompletion", CHAT), ("ChatCompletionChunk", CHUNK), ("Completion", TEXT), ("Error", ERROR)]
+)
+def test_a_right_reply_fits_and_one_with_a_further_key_does_not(name, value):
+    assert accepts(name, value)
+    assert not accepts(name, value | {"surprise": 1})
+
+
+@pytest.mark.parametrize(
+    "name, wrong",
+    [
+        ("ChatCompletion", without(CHAT, "usage")),
+        ("ChatCompletion", without(CHAT, "usage", "completion_tokens_details")),
+        ("ChatCompletion", without(CHAT, "choices", 0, "message", "refusal")),
+        ("ChatCompletion", without(CHAT, "choices", 0, "logprobs")),
+        ("ChatCompletion", replaced(CHAT, [], "choices")),
+        ("ChatCompletion", replaced(CHAT, None, "choices", 0, "finish_reason")),
+        ("ChatCompletion", replaced(CHAT, 0.5, "choices", 0, "logprobs", "content", 0, "logprob")),
+        ("ChatCompletion", replaced(CHAT, "user", "choices", 0, "message", "role")),
+        ("ChatCompletion", replaced(CHAT, "text_completion", "object")),
+        ("ChatCompletionChunk", without(CHUNK, "choices", 0, "finish_reason")),
+        ("ChatCompletionChunk", replaced(CHUNK, None, "choices", 0, "delta", "role")),
+        ("Completion", without(TEXT, "choices", 0, "logprobs", "text_offset")),
+        ("Completion", replaced(TEXT, -1, "choices", 0, "logprobs", "text_offset", 0)),
+        ("Completion", replaced(TEXT, "error", "choices", 0, "finish_reason")),
+        ("Error", without(ERROR, "error", "param")),
+        ("Error", replaced(ERROR, "", "error", "message")),
+    ],
+)
+def test_a_wrong_reply_does_not_fit(name, wrong):
+    assert not accepts(name, wrong)
