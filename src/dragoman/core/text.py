@@ -20,6 +20,11 @@ class Utf8Decoder:
         """Return the characters that are complete; bytes that can be part of none become U+FFFD."""
         return self._decoder.decode(data)
 
+    @property
+    def inside(self) -> bool:
+        """Whether the bytes so far end inside a character."""
+        return bool(self._decoder.getstate()[0])
+
     def finish(self) -> str:
         """Return U+FFFD if the bytes ended inside a character, and be ready for a new text."""
         rest = self._decoder.decode(b"", final=True)

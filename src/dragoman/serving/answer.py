@@ -59,8 +59,9 @@ class AnswerReader:
         self._limits = limits
         self._shows_special = readout.special_tokens
         self._decoder = Utf8Decoder()
+        self._newest_plain = 0  # the number of the last token that the decoder was fed
         self._count = ReasoningCount()
-        self._deltas: Deltas = Ledger(choice) if recorded else PlainDeltas(choice)
+        self._deltas: Deltas = Ledger(choice, self._decoder) if recorded else PlainDeltas(choice)
         self._gate = StopGate(limits, markers, self._deltas)
         self._deferred: tuple[Data, tuple[Alternative, ...]] | None = None
 
@@ -106,17 +107,18 @@ class AnswerReader:
     # --- tokens ------------------------------------------------------------------------------------------------------
 
     def _plain(self, data: Data, alternatives: tuple[Alternative, ...]) -> None:
+        self._newest_plain = self.tokens
         text = self._decoder.feed(data.payload)
         self._deltas.token(data, alternatives, len(text))
         if text:
-            self._sort(self._parse(text))
+            self._sort(self._parse(text, self.tokens))
 
     def _set_apart(self, data: Data, alternatives: tuple[Alternative, ...]) -> None:
         if data.token in self._limits.stop_token_ids:
             self._stop_token(data, alternatives)
             return
         self._break_off()
-        if self._shows_special and not self._is_stop(_text(data)):
+        if self._shows_special and not self._gate.ended and not self._is_stop(_text(data)):
             self._deferred = (data, alternatives)
         else:
             self._control(data, alternatives, shown=False)
@@ -142,7 +144,7 @@ class AnswerReader:
         self._deltas.token(data, alternatives, len(text), Visibility.CONTROL)
         if not text:
             return
-        *before, own = self._parse(text, special=True)
+        *before, own = self._parse(text, self.tokens, special=True)
         self._sort(before)
         if self._gate.ended:
             return
@@ -163,8 +165,8 @@ class AnswerReader:
 
     # --- characters --------------------------------------------------------------------------------------------------
 
-    def _parse(self, text: str, *, special: bool = False) -> Sequence[Piece]:
-        if self.tokens <= self._limits.min_tokens:
+    def _parse(self, text: str, token: int, *, special: bool = False) -> Sequence[Piece]:
+        if token <= self._limits.min_tokens:
             self._gate.protect(len(text))
         return self._parser.feed(text, special=special)
 
@@ -181,7 +183,7 @@ class AnswerReader:
         rest = self._decoder.finish()
         if rest:
             self._deltas.more(len(rest))
-            self._sort(self._parse(rest))
+            self._sort(self._parse(rest, self._newest_plain))
 
     def _flush(self) -> None:
         self._break_off()

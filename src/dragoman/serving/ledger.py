@@ -4,7 +4,8 @@ Characters move in the order in which they came: from *unsorted*, when the diale
 of there when they are shown or dropped. Each queue holds shares, a token with a number of its characters. A token that has no share
 in a queue is settled, and leaves as a record once all before it have. So text goes out by whole tokens.
 
-A token that only begins a character has an empty share, which moves with the next character: what becomes of that becomes of it.
+A token that ends inside a character has an empty share for that, which moves with the next character: what becomes of that becomes of
+it, and if there is none, the replacement for the broken one is its own.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from dragoman.core.events import Alternative, ReasoningDelta, TextDelta, TokenRecord, Visibility
+from dragoman.core.text import Utf8Decoder
 from dragoman.dialects.base import Channel, Piece
 from dragoman.protocol.frames import Data
 from dragoman.serving.deltas import Delta
 
 
 class Ledger:
-    """Deltas with a record for each token, exactly once and in order; those that never had text come with, or after, what follows."""
+    """Deltas with a record for each token, exactly once and in order; those that never had text come with, or after, what follows.
 
-    def __init__(self, choice: int) -> None:
+    ``decoder`` has read a token's bytes before the token is entered.
+    """
+
+    def __init__(self, choice: int, decoder: Utf8Decoder) -> None:
         self._choice = choice
+        self._decoder = decoder
         self._entries: deque[_Entry] = deque()
         self._unsorted: deque[_Share] = deque()
         self._waiting: deque[_Share] = deque()
@@ -36,8 +42,10 @@ class Ledger:
         """Enter a token. ``fate`` is its visibility where none of its characters is shown."""
         entry = _Entry(data=data, alternatives=alternatives, fate=fate)
         self._entries.append(entry)
-        if characters or (fate is Visibility.SHOWN and data.payload):
+        if characters:
             _share(self._unsorted, entry, characters)
+        if self._decoder.inside:
+            _share(self._unsorted, entry, 0)
 
     def more(self, characters: int) -> None:
         """The newest token ended inside a character, and there is to be a replacement for it."""

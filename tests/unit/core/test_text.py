@@ -12,6 +12,13 @@ def scan(stops: tuple[str, ...], *pieces: str) -> tuple[list[str], str, str | No
 
 
 class TestUtf8Decoder:
+    def test_knows_whether_a_character_is_open(self):
+        decoder = Utf8Decoder()
+        decoder.feed("é".encode() + b"\xc3")
+        assert decoder.inside
+        decoder.feed(b"\xa9")
+        assert not decoder.inside
+
     def test_a_character_cut_in_two_comes_out_when_it_is_whole(self):
         decoder = Utf8Decoder()
         assert [decoder.feed(b"\xf0\x9f"), decoder.feed(b"\x98"), decoder.feed(b"\x80!")] == ["", "", "\U0001f600!"]
@@ -97,6 +104,39 @@ class TestStopScanner:
         scanner.feed("END")
         assert scanner.feed("more") == ScanResult("", "END")
         assert scanner.finish() == ""
+
+    def test_behind_a_stop_that_is_left_out_a_new_text_begins(self):
+        scanner = StopScanner(("END",))
+        assert scanner.feed("aENDbENDc") == ScanResult("a", "END")
+        assert scanner.resume() == ScanResult("b", "END")
+        assert scanner.resume() == ScanResult("c")
+        assert scanner.matched is None
+
+    def test_a_stop_that_waited_for_the_end_can_be_left_out_there(self):
+        scanner = StopScanner(("abc", "b"))
+        assert scanner.feed("ab") == ScanResult("")
+        assert (scanner.finish(), scanner.matched) == ("a", "b")
+        assert scanner.resume() == ScanResult("")
+        assert (scanner.finish(), scanner.matched) == ("", None)
+
+    @pytest.mark.seeds("S36")
+    def test_in_text_that_is_passed_over_no_stop_ends(self):
+        scanner = StopScanner(("END",))
+        assert scanner.pass_over("an END") == "an END"
+        assert scanner.feed("an END") == ScanResult("an ", "END")
+
+    @pytest.mark.seeds("S36")
+    def test_a_stop_may_begin_in_text_that_is_passed_over(self):
+        scanner = StopScanner(("ab", "cab"))
+        assert scanner.pass_over("xca") == "x"
+        assert scanner.held == "ca"
+        assert scanner.feed("b") == ScanResult("", "cab")
+
+    @pytest.mark.seeds("S36")
+    def test_a_stop_that_ended_there_is_not_found_later_either(self):
+        scanner = StopScanner(("a", "ab!"))
+        assert scanner.pass_over("ab") == ""
+        assert scanner.feed("c a") == ScanResult("abc ", "a")
 
     def test_an_empty_stop_is_refused(self):
         with pytest.raises(ValueError, match="never empty"):
