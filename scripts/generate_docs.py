@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
+import peer_facts
 from dragoman.core.errors import Code, ServiceError
 from dragoman.surfaces import openai_chat, openai_completions, openai_fields, openai_messages, tokens
 from dragoman.surfaces.fields import Disposition, Field, Table
@@ -85,6 +86,36 @@ def codes() -> str:
     return ", ".join(f"`{code}`" for code in Code) + ".\n"
 
 
+OURS: Mapping[Disposition, str] = {
+    Disposition.HONOURED: "yes",
+    Disposition.IGNORED: "no, and says so",
+    Disposition.REFUSED: "refuses",
+}
+
+
+def peers(tables: Mapping[str, Table]) -> Callable[[], str]:
+    """Every field of these surfaces beside what other servers do with it."""
+
+    def write() -> str:
+        names = dict.fromkeys(row.name for table in tables.values() for row in table)
+        rows = (
+            f"| `{name}` | {ours(name, tables)} | {' | '.join(peer_facts.fact(peer, name) for peer in peer_facts.PEERS)} |"
+            for name in names
+        )
+        return lines("field", "Dragoman", *peer_facts.PEERS, rows=rows)
+
+    return write
+
+
+def ours(name: str, tables: Mapping[str, Table]) -> str:
+    """What we do with a field; by surface where they differ."""
+    rows = {surface: row for surface, table in tables.items() if (row := table.get(name)) is not None}
+    words = {surface: OURS[row.disposition] for surface, row in rows.items()}
+    if len(set(words.values())) == 1:
+        return next(iter(words.values()))
+    return "; ".join(f"{surface}: {word}" for surface, word in words.items())
+
+
 def lines(*heads: str, rows: Iterable[str]) -> str:
     """A Markdown table with a blank line after it, or nothing where it would be empty."""
     body = "\n".join(rows)
@@ -100,6 +131,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "completions": fields(openai_completions.FIELDS),
     "tokenize": fields(tokens.TOKENIZE_FIELDS),
     "detokenize": fields(tokens.DETOKENIZE_FIELDS),
+    "peers": peers({"chat": openai_chat.FIELDS, "completions": openai_completions.FIELDS}),
     "errors": errors,
     "codes": codes,
 }
