@@ -152,7 +152,7 @@ def token(
     )
 
 
-@pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S155")
+@pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S155", "S158")
 @pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)
 def test_an_answer_reads_as_its_tape(path: Path):
     tape = path.read_text(encoding="utf-8").splitlines()

@@ -221,7 +221,7 @@ def test_an_answer_is_read_as_if_it_had_come_whole(case: Case, recorded: bool) -
     assert Ending(text, reasoning, reader.stop, ended=reader.ended) == ending(case)
 
 
-@pytest.mark.seeds("S82", "S83")
+@pytest.mark.seeds("S82", "S83", "S89")
 @given(cases())
 def test_records_describe_exactly_the_text(case: Case) -> None:
     reader, deltas = read(case, recorded=True)

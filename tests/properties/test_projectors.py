@@ -182,7 +182,7 @@ def test_the_buffered_completion_is_the_fold_of_its_stream(answer):
             assert [part[field] for part in told if field in part] == ([choice[field]] if field in choice else [])
 
 
-@pytest.mark.seeds("S83")
+@pytest.mark.seeds("S75", "S83")
 @given(answer=answers())
 def test_the_rows_of_a_chat_delta_join_to_its_content(answer):
     call, events = answer
@@ -196,7 +196,7 @@ def test_the_rows_of_a_chat_delta_join_to_its_content(answer):
         assert "".join(row["token"] for row in choice["logprobs"]["content"]) == choice["message"]["content"]
 
 
-@pytest.mark.seeds("S76", "S77", "S83")
+@pytest.mark.seeds("S75", "S76", "S77", "S83")
 @given(answer=answers())
 def test_the_arrays_of_a_completion_describe_its_text_at_their_offsets(answer):
     call, events = answer

@@ -17,7 +17,7 @@ from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""OpenAI's ``ReasoningEffort``, and the ``max`` of DeepSeek's and GLM's templates (S62)."""
+"""OpenAI's ``ReasoningEffort``, and the ``max`` that some models' templates know (S62)."""
 
 
 def _effort(value: Json, at: Place) -> str:

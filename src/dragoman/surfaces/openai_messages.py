@@ -168,9 +168,9 @@ REFUSAL: Final = honoured("refusal", PROMPT_TEXT, "Of an assistant message: word
 PREFIX: Final = honoured(
     "prefix",
     BOOLEAN,
-    "Of a last message, an assistant's, as DeepSeek and Mistral have it: says `continue_final_message`, which wins.",
+    "Of a last message, an assistant's: says `continue_final_message`, which wins.",
 )
-PARTIAL: Final = honoured("partial", BOOLEAN, "Kimi's and Qwen's name for `prefix`, which wins.")
+PARTIAL: Final = honoured("partial", BOOLEAN, "Another name for `prefix`, which wins.")
 OF_ASSISTANTS: Final = (TOOL_CALLS, REASONING_CONTENT, REASONING, REFUSAL, PREFIX, PARTIAL)
 MESSAGE_FIELDS: Final = Table(
     ROLE,

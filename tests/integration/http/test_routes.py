@@ -121,6 +121,7 @@ async def test_metrics_are_prometheus_text() -> None:
     assert b"dragoman_scheduler_max_queue 8.0\n" in reply.body
 
 
+@pytest.mark.seeds("S56")
 async def test_the_root_and_the_version_answer() -> None:
     house = House()
     assert (await house.client.get("/version")).json() == {"version": __version__}

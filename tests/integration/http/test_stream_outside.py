@@ -73,6 +73,7 @@ async def gaps_of(exchange, *, writes: int) -> list[float]:
     return [after - before for before, after in itertools.pairwise(moments)]
 
 
+@pytest.mark.seeds("S157")
 @pytest.mark.parametrize(("path", "body"), [CHAT_STREAM, TEXT_STREAM])
 async def test_a_long_prefill_is_filled_with_comments_that_no_reader_sees(path, body) -> None:
     house = House()

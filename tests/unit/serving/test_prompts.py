@@ -16,6 +16,7 @@ from support.hand_engine import END, HandEngine, info
 NAN = float("nan")
 
 
+@pytest.mark.seeds("S86")
 @pytest.mark.parametrize(
     ("readout", "alternatives"),
     [

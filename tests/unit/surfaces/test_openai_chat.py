@@ -38,7 +38,7 @@ def test_the_newer_budget_wins_and_the_older_is_listed():
     assert call.ignored == ("max_tokens",)
 
 
-@pytest.mark.seeds("S22")
+@pytest.mark.seeds("S22", "S25")
 @pytest.mark.parametrize("value", [-1, 2.9, 2**40, True])
 def test_a_bad_budget_is_named_as_the_client_spelled_it(value):
     with pytest.raises(InvalidRequest) as caught:

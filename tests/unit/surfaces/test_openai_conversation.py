@@ -40,6 +40,10 @@ class TestContinuing:
         assert read(USER, PARTIAL, USER).continue_final is False
         assert read(USER).continue_final is False
 
+    @pytest.mark.seeds("S67")
+    def test_a_turn_that_ends_inside_a_word_is_continued_all_the_same(self):
+        assert read(USER, {"role": "assistant", "content": "The capital is Par"}).continue_final is True
+
     @pytest.mark.seeds("S49")
     @pytest.mark.parametrize("continue_assistant", [True, False])
     @pytest.mark.parametrize(

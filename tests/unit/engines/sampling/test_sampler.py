@@ -226,7 +226,7 @@ def test_the_models_own_row_is_never_changed() -> None:
     assert logits.tobytes() == before.tobytes()
 
 
-@pytest.mark.seeds("S41")
+@pytest.mark.seeds("S41", "S164")
 @pytest.mark.parametrize(
     "params",
     [
