@@ -129,6 +129,21 @@ class TestReasoningTokens:
         read(answer, "a", "b", "<r>", "hm", "</r>", "c", "<t>x</t>", token("", SPECIAL))
         assert answer.reasoning_tokens == 3
 
+    def test_a_token_with_the_start_tag_and_text_counts(self) -> None:
+        answer = marked()
+        read(answer, "a<r>", "hm", "</r>", "b")
+        assert answer.reasoning_tokens == 3
+
+    def test_syntax_that_text_follows_does_not_count(self) -> None:
+        answer = marked()
+        read(answer, "<t>x</t>", "a", "<r>hm</r>")
+        assert answer.reasoning_tokens == 1
+
+    def test_an_end_tag_that_is_a_control_token_counts(self) -> None:
+        answer = marked()
+        read(answer, "<r>", "hm", token("</think>", SPECIAL))
+        assert answer.reasoning_tokens == 3
+
     def test_what_follows_the_end_tag_does_not_count(self) -> None:
         answer = marked()
         read(answer, "<r>hm", "</r>", "<t>x</t>", "<t>y</t>")
@@ -162,6 +177,12 @@ class TestControlTokens:
         assert not answer.feed(token("<|e"))
         assert text(answer.feed(token("<|end|>", SPECIAL))) == "<|e"
         assert answer.stop == "<|end|>"
+
+    def test_it_ends_it_at_once_where_control_tokens_are_shown(self) -> None:
+        answer = reader("<|end|>", readout=Readout(special_tokens=True))
+        answer.feed(token("a"))
+        assert not answer.feed(token("<|end|>", SPECIAL))
+        assert answer.ended
 
     def test_one_that_the_client_named_stays_where_stops_are_to_stay(self) -> None:
         assert read(reader("<|end|>", include_stop=True), "a", token("<|end|>", SPECIAL)) == "a<|end|>"
@@ -287,6 +308,11 @@ class TestLeadingStops:
         assert read(answer, marker, "\n", marker, "Hi", marker, "Me: ") == "\nHi"
         assert answer.ended
 
+    def test_behind_text_that_is_held_back_a_marker_is_not_in_front(self) -> None:
+        answer = reader("STOP", markers=("<|user|>",))
+        assert read(answer, "ST", token("<|user|>", SPECIAL), "Hi") == "ST"
+        assert answer.ended
+
     def test_a_marker_that_the_client_named_too_is_the_clients(self) -> None:
         answer = reader("<|user|>", markers=("<|user|>",))
         assert not read(answer, token("<|user|>", SPECIAL), "Hi")
@@ -310,6 +336,11 @@ class TestEarlyStops:
             parser=MarkupParser(), special_tokens=frozenset(), limits=OutputLimits(stop=("<",), min_tokens=1)
         )
         assert read(answer, "a<", "b", "<", "c") == "a<b"
+
+    def test_a_broken_character_belongs_to_the_token_that_began_it(self) -> None:
+        answer = reader("\ufffd", min_tokens=1)
+        assert read(answer, token(b"\xc3"), token("<s>", SPECIAL)) == "\ufffd"
+        assert not answer.ended
 
     def test_a_control_token_that_is_a_stop_does_not_count_either(self) -> None:
         answer = reader("<|end|>", min_tokens=1)

@@ -210,3 +210,7 @@ class TestControlTokens:
     def test_a_stop_that_one_completed_cuts_the_token_by_which_that_was_known(self) -> None:
         answer = reader("b<|", special_tokens=True)
         assert seen(read(answer, "ab", token("<|a|>", SPECIAL), "c")) == [("a", SHOWN), ("", CONTROL), ("", CUT)]
+
+    def test_one_that_broke_off_a_character_which_is_a_stop_is_there_too(self) -> None:
+        answer = reader("\ufffd", special_tokens=True)
+        assert seen(read(answer, b"a\xc3", token("<|a|>", SPECIAL))) == [("a", SHOWN), ("", CONTROL)]
