@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
+import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 import conformance
 from support.serve import serving
@@ -24,6 +27,33 @@ async def test_every_answer_is_as_the_published_document_says():
     assert operations - served == NEVER_FOUND
 
 
+CHAT = {"messages": [{"role": "user", "content": "Hi"}], "stream": True}
+RAW = {"prompt": "Hi", "stream": True}
+STREAMS = [
+    ("/v1/chat/completions", "ChatCompletionChunk", CHAT),
+    ("/v1/chat/completions", "ChatCompletionChunk", CHAT | {"n": 3, "logprobs": True, "top_logprobs": 2}),
+    ("/v1/chat/completions", "ChatCompletionChunk", CHAT | {"return_token_ids": True, "stop": "dragoman"}),
+    ("/v1/completions", "CompletionChunk", RAW | {"logprobs": 2, "echo": True, "n": 2, "return_token_ids": True}),
+    (
+        "/v1/completions",
+        "CompletionChunk",
+        RAW | {"stream_options": {"include_usage": True, "continuous_usage_stats": True}},
+    ),
+]
+
+
+async def test_every_event_of_a_stream_has_the_shape_that_the_document_names():
+    async with serving("--engine", "simulated") as running, httpx.AsyncClient(base_url=running.url) as client:
+        document = (await client.get("/openapi.json")).json()
+        for path, name, body in STREAMS:
+            schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+            lines = (await client.post(path, json=body)).text.split("\n\n")
+            chunks = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+            assert len(chunks) > 3
+            for chunk in chunks:
+                Draft202012Validator(schema).validate(chunk)
+
+
 @pytest.mark.parametrize(
     "body, fault",
     [
@@ -34,6 +64,7 @@ async def test_every_answer_is_as_the_published_document_says():
         ("", "ends neither with [DONE] nor with an error"),
         ("data: [DONE]\n", "does not end with a blank line"),
         ("data: {\ndata: }\n\ndata: [DONE]\n\n", "an event is not one line of data"),
+        ("data: {}\n\n" * 20, ""),
         ("event: x\n\ndata: [DONE]\n\n", "an event is not one line of data"),
     ],
 )

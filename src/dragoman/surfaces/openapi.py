@@ -216,15 +216,24 @@ def _success(operation: Operation) -> dict[str, Json]:
         names.append("x-dragoman-ignored")
     if operation.chunk is not None:
         names.append("x-dragoman-queue-wait-ms")
-        content["text/event-stream"] = {
-            "schema": {
-                **TEXT,
-                "description": f"With `stream`: each event is one line `data: ` with a `{operation.chunk}`, and the last one is "
-                "`data: [DONE]`. A failure is a `data: ` with an `Error`, and no `[DONE]` follows it. Lines that begin with a "
-                "colon are comments.",
-            }
-        }
+        content["text/event-stream"] = {"schema": _event(operation.chunk)}
     return {"description": "Done.", "headers": _named(*names), "content": content}
+
+
+def _event(chunk: str) -> JsonObject:
+    """One event of a stream, as readers of event streams hand it on: OpenAPI 3.1 has no word for the stream itself."""
+    said: JsonObject = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"anyOf": [ref(chunk), ref("Error")]},
+    }
+    return {
+        "type": "object",
+        "properties": {"data": {"anyOf": [{"const": "[DONE]"}, said]}},
+        "required": ["data"],
+        "description": f"With `stream`: events of one `data: ` line with a `{chunk}`, and `data: [DONE]` in the end. A failure is an "
+        "`Error` in its place, and no `[DONE]` follows it. Lines that begin with a colon are comments.",
+    }
 
 
 def _error(status: int) -> JsonObject:
