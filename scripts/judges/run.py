@@ -1,0 +1,56 @@
+"""Hold a server with the demo model against programs of others, unmodified: ``run.py [lm_eval] [openai_tests]``, all without a name.
+
+- ``lm_eval``: lm-evaluation-harness scores and generates through Completions, sixteen prompts to a request and one. Its numbers must be
+  those of the engine, asked directly.
+- ``openai_tests``: the tests that openai-python has of its own methods, in strict mode: each call with every parameter.
+
+They live in an environment of their own, in the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from environment import Judges, ready
+from lm_eval_scores import judge as lm_eval
+from openai_tests import judge as openai_tests
+from served import serving
+
+from dragoman.compose import find_model
+from dragoman.settings import Settings
+
+JUDGES: Final[dict[str, Callable[[Judges, str, Path, Path], list[str]]]] = {
+    "lm_eval": lm_eval,
+    "openai_tests": openai_tests,
+}
+"""Each takes the environment, the server's address, the model and an empty folder, and gives what it finds wrong."""
+
+
+def main(names: list[str]) -> int:
+    """Print each verdict; 1 where there is a fault."""
+    if unknown := [name for name in names if name not in JUDGES]:
+        print(f"no judge is called {unknown[0]}: {', '.join(JUDGES)}", file=sys.stderr)
+        return 2
+    judges, model, faults = ready(), find_model(Settings()), 0
+    with ExitStack() as stack:
+        url = stack.enter_context(serving(model))
+        for name in names or JUDGES:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            print(f"== {name}", flush=True)
+            try:
+                found = JUDGES[name](judges, url, model, folder)
+            except subprocess.CalledProcessError as error:
+                found = [f"it failed: {error}"]
+            faults += len(found)
+            print("\n".join(found) or "no fault", flush=True)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
