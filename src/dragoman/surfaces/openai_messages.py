@@ -13,6 +13,7 @@ from dragoman.core.errors import Code
 from dragoman.core.json import Json
 from dragoman.core.request import Message, Role, TextPart, ToolCall
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.openai_message_schema import message_schema, union_by
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, TEXT, Place, Reader, array
 
 _ROLES: Final = tuple(role.value for role in Role)
@@ -126,12 +127,16 @@ PART_FIELDS: Final = Table(
     ignored("cache_control", "Prompts share their cached prefixes without a hint."),
 )
 
+_PART_SCHEMA: Final = union_by(PART_FIELDS, "type", {"text": ("text",), "refusal": ("refusal",)})
+
 FUNCTION_NAME: Final = honoured("name", PROMPT_TEXT, "The function that was called.", required=True)
 ARGUMENTS: Final = honoured("arguments", PROMPT_TEXT, "JSON as the model wrote it; it is not checked.", required=True)
 FUNCTION_FIELDS: Final = Table(FUNCTION_NAME, ARGUMENTS)
 
 TOOL_CALL_ID_OF_CALL: Final = honoured("id", PROMPT_TEXT, "What the tool's answer refers to.", required=True)
-TOOL_CALL_TYPE: Final = honoured("type", TEXT, 'Only `"function"`, which is the default.')
+TOOL_CALL_TYPE: Final = honoured(
+    "type", Reader(TEXT.wants, TEXT.read, {"enum": ["function"]}), 'Only `"function"`, which is the default.'
+)
 FUNCTION: Final = honoured(
     "function", Reader("an object", _function, FUNCTION_FIELDS.schema), "`name` and `arguments`.", required=True
 )
@@ -153,7 +158,7 @@ CONTENT: Final = honoured(
     Reader(
         "a string, or a non-empty array of text parts",
         _content,
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": PART_FIELDS.schema, "minItems": 1}]},
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART_SCHEMA, "minItems": 1}]},
     ),
     "May be absent where an assistant called tools, refused, or only reasoned.",
 )
@@ -189,7 +194,8 @@ MESSAGE_FIELDS: Final = Table(
     refused("function_call", "send tool_calls", code=Code.UNSUPPORTED_FIELD),
 )
 
-_TURNS: Final = array(Reader("an object", _message, MESSAGE_FIELDS.schema), at_least=1, of="messages")
+_TURN_SCHEMA: Final = message_schema(MESSAGE_FIELDS, of_assistants=[field.name for field in OF_ASSISTANTS])
+_TURNS: Final = array(Reader("an object", _message, _TURN_SCHEMA), at_least=1, of="messages")
 
 MESSAGES: Final = honoured(
     "messages",

@@ -193,7 +193,7 @@ def _mapping(value: Json, at: Place) -> JsonObject:
 ANYTHING: Final = Reader("any value", _anything)
 BOOLEAN: Final = Reader("true or false", _boolean, {"type": "boolean"})
 TEXT: Final = Reader("a string", _text, {"type": "string"})
-PROMPT_TEXT: Final = Reader("a string", _prompt_text, {"type": "string"})
+PROMPT_TEXT: Final = Reader("a string", _prompt_text, {"type": "string", "pattern": r"^[^\u0000]*$"})
 OBJECT: Final = Reader("an object", _mapping, {"type": "object"})
 
 

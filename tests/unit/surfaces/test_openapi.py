@@ -13,7 +13,9 @@ from openai.types import Completion, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openapi_spec_validator import validate
 
+from dragoman.core.errors import InvalidRequest
 from dragoman.surfaces import openai_chat, openai_completions, tokens
+from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND
 from dragoman.surfaces.openapi import document
 
@@ -163,6 +165,45 @@ def test_every_field_of_a_table_is_described_by_its_note(name, table):
 )
 def test_a_body_fits_where_the_server_would_take_it(name, body, fits):
     assert accepts(name, body) is fits
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "message, fits",
+    [
+        ({"role": "user", "content": "Hi"}, True),
+        ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, True),
+        ({"role": "user", "content": [{"type": "text"}]}, False),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}, False),
+        ({"role": "user", "content": None}, False),
+        ({"role": "user"}, False),
+        ({"role": "user", "content": "Hi", "tool_calls": [CALL]}, False),
+        ({"role": "user", "content": "Hi", "tool_calls": None}, True),
+        ({"role": "assistant", "content": "Hi"}, True),
+        ({"role": "assistant", "content": None, "tool_calls": [CALL]}, True),
+        ({"role": "assistant", "content": None, "tool_calls": []}, False),
+        ({"role": "assistant", "tool_calls": [CALL | {"type": "custom"}]}, False),
+        ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, True),
+        ({"role": "assistant", "refusal": "No."}, True),
+        ({"role": "assistant", "reasoning_content": "Hm."}, True),
+        ({"role": "assistant"}, False),
+        ({"role": "tool", "content": "4", "tool_call_id": "1"}, True),
+        ({"role": "tool", "content": "4"}, False),
+        ({"role": "function", "content": "4", "name": "f"}, False),
+        ({"content": "Hi"}, False),
+    ],
+)
+def test_a_message_fits_where_the_server_would_read_it(message, fits):
+    """What is expected is what the reader of messages does, asked beside it."""
+    call = {"messages": [message, {"role": "user", "content": "Go on"}]}
+    assert accepts("ChatCompletionRequest", call) is fits
+    if fits:
+        ChatCompletions().parse(call)
+    else:
+        with pytest.raises(InvalidRequest):
+            ChatCompletions().parse(call)
 
 
 @pytest.mark.seeds("S156")
