@@ -13,7 +13,8 @@ from dragoman.compose import StartFailed, find_model
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.registry import dialect_for
 from dragoman.settings import Settings
-from support.live import CALM, LiveEngine, live_engine, running
+from support.live import CALM, PATIENCE, LiveEngine, live_engine, running
+from support.serve import Running, serving
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +48,21 @@ async def small_chunks(demo_model: Path, cache_dir: Path, engine: LiveEngine):
     flags = (*CALM, "--context", "512", "--slots", "8", "--prefill-chunk", "16")
     async with running(live_engine(demo_model, cache_dir, *flags)) as live:
         yield live
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def served(demo_model: Path, cache_dir: Path, engine: LiveEngine):
+    """``dragoman serve``, whole, with an engine like ``engine``; nobody kills it."""
+    flags = (*CALM, "--context", "2048", "--prefill-chunk", "256", "--cache-dir", str(cache_dir))
+    async with serving(str(demo_model), *flags, patience=PATIENCE) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def sdk(served: Running):
+    """The official client of ``served``."""
+    async with served.client() as client:
+        yield client.with_options(timeout=PATIENCE)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
