@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.request import Conversation, TextPrompt
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt
 from dragoman.dialects.base import Channel, Piece
 
 
@@ -34,5 +34,9 @@ class TagDialect:
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         return ()
 
-    def parser(self) -> TagParser:
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """Nothing is constrained yet."""
+        return None
+
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> TagParser:
         return TagParser()

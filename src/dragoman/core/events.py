@@ -2,8 +2,8 @@
 
 This module imports no surface, dialect or engine; they import it.
 
-Order law of one stream: ``Accepted``; for each choice at most one ``PromptRead``, any number of ``TextDelta`` and
-``ReasoningDelta``, one ``ChoiceFinished``, those of different choices mixed; then exactly one ``Finished``. A ``ServiceError`` may be
+Order law of one stream: ``Accepted``; for each choice at most one ``PromptRead``, any number of ``TextDelta``, ``ReasoningDelta`` and
+tool calls (``ToolCallBegun``, any number of ``ToolCallArguments``, ``ToolCallEnded``), one ``ChoiceFinished``, those of different choices mixed; then exactly one ``Finished``. A ``ServiceError`` may be
 raised in the place of any of them but the first. Nothing follows it, or ``Finished``.
 
 Law of records: the joined texts of a choice's shown records are its text, and the same holds for each delta that has any.
@@ -21,6 +21,7 @@ class FinishReason(StrEnum):
 
     STOP = "stop"
     LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +130,35 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallBegun:
+    """The model calls a tool: the ``index``-th call of its choice, from 0. Calls do not overlap, and text does not come between."""
+
+    index: int
+    name: str
+    choice: int = 0
+    generated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallArguments:
+    """More of a call's arguments. All of them joined are one JSON object, unless the call never ended."""
+
+    index: int
+    text: str
+    choice: int = 0
+    generated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallEnded:
+    """The call is whole. A call that the budget cut has no such event, and its choice ends with ``LENGTH`` (S57)."""
+
+    index: int
+    choice: int = 0
+    generated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceFinished:
     """The end of one choice. ``stop`` is what the client asked to stop at and was met: a string, or a token's id.
 
@@ -148,4 +178,8 @@ class Finished:
     usage: Usage
 
 
-GenerationEvent: TypeAlias = Accepted | PromptRead | TextDelta | ReasoningDelta | ChoiceFinished | Finished
+ToolCallEvent: TypeAlias = ToolCallBegun | ToolCallArguments | ToolCallEnded
+
+GenerationEvent: TypeAlias = (
+    Accepted | PromptRead | TextDelta | ReasoningDelta | ToolCallEvent | ChoiceFinished | Finished
+)

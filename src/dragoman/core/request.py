@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from dragoman.core.json import JsonObject
 
@@ -72,8 +72,38 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A function that the model may call. ``parameters`` is a JSON Schema of an object; None takes none (an empty object)."""
+
+    name: str
+    description: str = ""
+    parameters: JsonObject | None = None
+    strict: bool = False
+
+
+class ToolMode(StrEnum):
+    """Whether the model calls tools: as it likes, never, or at least once."""
+
+    AUTO = "auto"
+    NONE = "none"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChoice:
+    """What the client says about calls. With ``names``, no other tools may be called; one name and ``REQUIRED`` is a forced call.
+
+    ``parallel`` false allows one call at most.
+    """
+
+    mode: ToolMode = ToolMode.AUTO
+    names: tuple[str, ...] = ()
+    parallel: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Messages that a dialect renders into a prompt.
+    """Messages that a dialect renders into a prompt, with the ``tools`` that the model may call in its answer.
 
     With ``continue_final`` the prompt ends inside the last message, an assistant's, and the answer goes on from there (S49,
     S64). ``template_args`` are variables for the chat template; they win over what ``thinking`` would set.
@@ -82,6 +112,8 @@ class Conversation:
     messages: tuple[Message, ...]
     add_generation_prompt: bool = True
     continue_final: bool = False
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = ToolChoice()
     thinking: Thinking = Thinking()
     template_args: JsonObject = field(default_factory=dict)
 
@@ -195,6 +227,38 @@ class OutputLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JsonFormat:
+    """The answer is a JSON value that ``schema`` allows; any JSON object where there is none (S60)."""
+
+    schema: JsonObject | bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegexFormat:
+    """The whole answer matches this regular expression (Rust's syntax, as llguidance reads it)."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceFormat:
+    """The answer is one of these texts."""
+
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrammarFormat:
+    """The answer is a sentence of this grammar, in llguidance's Lark or llama.cpp's GBNF."""
+
+    source: str
+    syntax: Literal["lark", "gbnf"]
+
+
+OutputFormat: TypeAlias = JsonFormat | RegexFormat | ChoiceFormat | GrammarFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Readout:
     """What to report beside the text.
 
@@ -215,7 +279,8 @@ class Generate:
     """Continue a conversation or a raw prompt.
 
     ``n`` answers for each prompt, the likeliest of ``best_of`` where that is more (None is ``n``). Choice ``i * n + k`` is the
-    k-th answer to the i-th prompt (S42, S95).
+    k-th answer to the i-th prompt (S42, S95). ``output`` is what the visible answer must look like, None anything. With
+    ``strict_tool_calls`` a call that its tool's schema does not allow fails the answer (S123).
     """
 
     prompt: Conversation | FillIn | PromptBatch | Prompt
@@ -225,6 +290,8 @@ class Generate:
     sampling: SamplingParams = SamplingParams()
     limits: OutputLimits = OutputLimits()
     readout: Readout = Readout()
+    output: OutputFormat | None = None
+    strict_tool_calls: bool = False
     cache_slot: int | None = None
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from dragoman.core.request import Conversation, TextPrompt
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt
 
 
 class Channel(StrEnum):
@@ -30,6 +30,29 @@ class Piece:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    """A tool's name is known; what led to it was ``HIDDEN`` syntax, as is all of a call."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """More of the call's arguments as JSON text, whatever the family's syntax for them is. Never taken back."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The call was closed as the family closes it."""
+
+
+Parsed: TypeAlias = Piece | CallBegun | CallArguments | CallEnded
+"""What a parser makes of the output. A call stands behind the ``HIDDEN`` piece whose characters completed that part of it."""
+
+
 class OutputParser(Protocol):
     """Sorts one answer into channels as it grows, and changes nothing: all pieces joined are the output, each character once.
 
@@ -37,14 +60,14 @@ class OutputParser(Protocol):
     joined pieces of each channel are equal.
     """
 
-    def feed(self, text: str, *, special: bool) -> Sequence[Piece]:
+    def feed(self, text: str, *, special: bool) -> Sequence[Parsed]:
         """Take output and return what is decided now.
 
         ``special``: the text of one control token. It is the last piece by itself, and neither it nor what came before is held back.
         """
         ...
 
-    def finish(self) -> Sequence[Piece]:
+    def finish(self) -> Sequence[Parsed]:
         """The output has ended; return what was held back."""
         ...
 
@@ -73,8 +96,16 @@ class Dialect(Protocol):
         """
         ...
 
-    def parser(self) -> OutputParser:
-        """A new parser for one answer."""
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """What the answer must follow, as Lark for llguidance: the tool choice in the family's syntax, and ``output``.
+
+        None where anything goes. Reasoning, where the prompt lets the model reason, comes before what is constrained. Raises
+        ``Unsupported`` naming the feature (``tool_choice``, ``tools``, ``output``) that this family can not be held to.
+        """
+        ...
+
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> OutputParser:
+        """A new parser for one answer to this prompt, which may have opened the reasoning, or an answer that is continued."""
         ...
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from dragoman.core.request import Conversation, TextPrompt
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.plain import VisibleText
 from dragoman.dialects.template import ChatTemplate
@@ -29,7 +29,11 @@ class TemplateDialect:
         """What the template does not read, or cannot do."""
         return self.template.ignores(conversation, now=self.clock())
 
-    def parser(self) -> VisibleText:
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """Nothing is constrained yet."""
+        return None
+
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> VisibleText:
         """A new parser for one answer."""
         return VisibleText()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from dragoman.core.errors import Code, Unsupported
-from dragoman.core.request import Conversation
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt
 from dragoman.dialects.base import Channel, ModelTraits, Piece
 
 
@@ -42,7 +42,11 @@ class PlainDialect:
         """Nothing: what can not be rendered is refused."""
         return ()
 
-    def parser(self) -> VisibleText:
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """Nothing is constrained yet."""
+        return None
+
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> VisibleText:
         """A new parser for one answer."""
         return VisibleText()
 

@@ -39,7 +39,7 @@ class EngineInfo:
     """What an engine said of itself and its model once it had loaded.
 
     ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``processors``,
-    ``stop_ids``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``cancel-in-prefill``, ``invariant``,
+    ``stop_ids``, ``grammar``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``cancel-in-prefill``, ``invariant``,
     ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits or draw otherwise,
     ``min_tokens`` among them. ``fill_in`` is None where the vocabulary has no tokens for a gap.
     """
@@ -67,7 +67,8 @@ class EngineRequest:
     ``max_tokens`` is a ceiling of at least 0, clamped by the engine to its context. Before ``min_tokens`` the model can not end it, nor
     can ``stop_token_ids``, which end it like the model's own end token and are written as the last token. ``logprobs`` is the number
     of alternatives per generated token (0 to 32; None is off); ``echo`` asks for one Echo per prompt position, with as many as it
-    says. ``slot`` is the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
+    says. ``grammar`` is Lark as llguidance reads it; the generated tokens are a sentence of it, or the beginning of one that the budget
+    cut. ``slot`` is the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
     """
 
     prompt: Prompt
@@ -76,6 +77,7 @@ class EngineRequest:
     min_tokens: int = 0
     stop_token_ids: tuple[int, ...] = ()
     ignore_eos: bool = False
+    grammar: str | None = None
     logprobs: int | None = None
     echo: int | None = None
     slot: int = 0

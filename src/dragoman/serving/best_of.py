@@ -19,11 +19,15 @@ from dragoman.core.events import (
     PromptRead,
     ReasoningDelta,
     TextDelta,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
+    ToolCallEvent,
 )
 from dragoman.core.request import Generate
 from dragoman.serving.generation import Generation
 
-_Event: TypeAlias = PromptRead | TextDelta | ReasoningDelta | ChoiceFinished
+_Event: TypeAlias = PromptRead | TextDelta | ReasoningDelta | ToolCallEvent | ChoiceFinished
 
 
 class BestOf:
@@ -50,7 +54,15 @@ class BestOf:
         choices: dict[int, list[_Event]] = {}
         async for event in self._generation:
             match event:
-                case PromptRead() | TextDelta() | ReasoningDelta() | ChoiceFinished():
+                case (
+                    PromptRead()
+                    | TextDelta()
+                    | ReasoningDelta()
+                    | ToolCallBegun()
+                    | ToolCallArguments()
+                    | ToolCallEnded()
+                    | ChoiceFinished()
+                ):
                     choices.setdefault(event.choice, []).append(event)
                 case Accepted():
                     yield event

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from dragoman.core.errors import Code, EngineFailed, NotFound, Overloaded, Unsupported
 from dragoman.core.events import PromptRead
 from dragoman.core.observer import NullObserver, Observer
-from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, Tokenize
+from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, TextPrompt, Tokenize
 from dragoman.core.results import Detokenized, ModelCard, Tokenized
 from dragoman.dialects.base import Dialect
 from dragoman.engines.base import Engine, EngineInfo
@@ -133,12 +133,16 @@ class Service:
         return await view_of(prompt, operation.readout, self._engine, shown=shown)
 
     def _reader(self, operation: Generate, part: Part, info: EngineInfo) -> AnswerReader:
-        chat = isinstance(operation.prompt, Conversation)
+        conversation, prompt = operation.prompt, part.request.prompt
+        if isinstance(conversation, Conversation) and isinstance(prompt, TextPrompt):
+            parser, markers = self._dialect.parser(conversation, prompt), self._dialect.stops
+        else:
+            parser, markers = RawText(), ()
         return AnswerReader(
-            parser=self._dialect.parser() if chat else RawText(),
+            parser=parser,
             special_tokens=frozenset(token.id for token in info.special_tokens),
             limits=operation.limits,
-            markers=self._dialect.stops if chat else (),
+            markers=markers,
             readout=replace(operation.readout, logprobs=part.request.logprobs),
             choice=part.choice,
         )

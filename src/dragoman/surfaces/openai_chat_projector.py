@@ -13,6 +13,9 @@ from dragoman.core.events import (
     PromptRead,
     ReasoningDelta,
     TextDelta,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
 )
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Readout
@@ -51,6 +54,8 @@ class ChatProjector:
                 return [self._reply.chunk(choice.chunk(_OPENING)) for choice in self._choices]
             case Finished(usage=usage):
                 return self._reply.finish(usage)
+            case ToolCallBegun() | ToolCallArguments() | ToolCallEnded():
+                return []
             case _:
                 assert_never(event)
 

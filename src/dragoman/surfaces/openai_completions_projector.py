@@ -13,6 +13,9 @@ from dragoman.core.events import (
     PromptRead,
     ReasoningDelta,
     TextDelta,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
 )
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Readout
@@ -49,6 +52,8 @@ class CompletionProjector:
                 return []  # who writes the template reads the answer as it stands: nothing is sorted out of it
             case Finished(usage=usage):
                 return self._reply.finish(usage)
+            case ToolCallBegun() | ToolCallArguments() | ToolCallEnded():
+                return []
             case _:
                 assert_never(event)
 

@@ -52,6 +52,8 @@ def finish_word(reason: FinishReason) -> str:
             return "stop"
         case FinishReason.LENGTH:
             return "length"
+        case FinishReason.TOOL_CALLS:
+            return "tool_calls"
         case _:
             assert_never(reason)
 

@@ -156,7 +156,7 @@ async def test_a_bug_is_answered_with_a_500_and_logged(caplog) -> None:
 
 
 class BrokenDialect(TagDialect):
-    def parser(self):
+    def parser(self, conversation, prompt):
         class Parser(TagParser):
             def feed(self, text: str, *, special: bool) -> str:
                 raise ZeroDivisionError

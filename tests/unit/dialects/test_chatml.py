@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from dragoman.core.request import TextPrompt
 from dragoman.dialects import chatml
 from dragoman.dialects.base import Channel, ModelTraits
 from support.conversations import conversation
@@ -44,7 +45,7 @@ def test_the_bare_syntax_has_no_use_for_variables():
 @pytest.mark.seeds("S28")
 def test_a_turn_ends_at_the_real_marker_which_no_client_sees_and_not_at_its_letters():
     assert BARE.stops == ()
-    parser = BARE.parser()
+    parser = BARE.parser(conversation([{"role": "user", "content": "hi"}]), TextPrompt(text=""))
     pieces = [
         *parser.feed("Write <|im_end|> to end.", special=False),
         *parser.feed("<|im_end|>", special=True),

@@ -10,6 +10,7 @@ import pytest
 
 import dragoman
 from dragoman.core.errors import Code, Unsupported
+from dragoman.core.request import TextPrompt
 from dragoman.dialects.base import Channel, Dialect, Piece
 from dragoman.dialects.registry import FAMILIES, dialect_for
 from support.conversations import conversation
@@ -51,7 +52,7 @@ def test_a_model_without_a_template_refuses_messages_by_name_but_reads_output():
     assert failure.value.feature == "messages"
     assert failure.value.code is Code.UNSUPPORTED_VALUE
     assert plain.ignores(HI) == ()
-    parser = plain.parser()
+    parser = plain.parser(HI, TextPrompt(text=""))
     assert parser.feed("text", special=False) == (Piece(Channel.TEXT, "text"),)
     assert parser.finish() == ()
 
@@ -90,7 +91,7 @@ class TestEveryFamily:
         assert dialect(CHATML, MARKS, name=family.name).name == family.name
 
     def test_control_tokens_of_an_answer_are_hidden_and_the_same_characters_as_text_are_not(self, family):
-        parser = dialect(CHATML, MARKS, name=family.name).parser()
+        parser = dialect(CHATML, MARKS, name=family.name).parser(HI, TextPrompt(text=""))
         pieces = [
             *parser.feed("a", special=False),
             *parser.feed("<|im_end|>", special=True),
