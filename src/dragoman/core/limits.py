@@ -67,6 +67,12 @@ MAX_STOP_TOKEN_IDS: Final = 128
 MAX_BAD_WORDS: Final = 256
 """Each is looked for at every token."""
 
+MAX_GRAMMAR_BYTES: Final = 512 * 1024
+"""What an answer must be a sentence of; a hundred tools with their schemas need half of it, and it fits an extension twice."""
+
+MAX_GRAMMAR_DEPTH: Final = 256
+"""Brackets within brackets, outside the texts of a grammar; compilers of grammars recurse, and none of ours nests thirty deep."""
+
 MAX_DRY_BREAKERS: Final = 64
 """Each is turned into the tokens that may contain it."""
 

@@ -105,6 +105,9 @@ def request_failure(error: Error, *, ids: bool) -> ServiceError:
             return InvalidRequest("The prompt is empty.", code=Code.INVALID_VALUE, feature="prompt")
         case "INVALID_TOKEN":
             return InvalidRequest(f"Not a token of this model: {detail}.", code=Code.INVALID_VALUE, feature="prompt")
+        case "BAD_GRAMMAR":
+            message = f"The engine can not hold an answer to this: {detail}."
+            return InvalidRequest(message, code=Code.INVALID_VALUE, feature="grammar")
         case "BAD_REQUEST" if (feature := _feature(error.detail)) is not None:
             _, _, reason = error.detail.partition(" ")
             message = f"The engine can not obey {feature}: it {reason or 'has a value of the wrong kind or range'}."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dragoman.core.json import JsonObject
-from dragoman.core.limits import MAX_TOKENS, MAX_TOP_LOGPROBS
+from dragoman.core.limits import MAX_GRAMMAR_BYTES, MAX_TOKENS, MAX_TOP_LOGPROBS
 from dragoman.core.request import SamplingParams, TextPrompt
 from dragoman.engines.backend import Vocabulary
-from dragoman.engines.option_values import BadOption, boolean, integer, token_ids
+from dragoman.engines.option_values import BadOption, boolean, bounded_text, integer, token_ids
 from dragoman.engines.sampling_options import read_sampling
 from dragoman.protocol.frames import DetokenizeCommand, Submit, TokenizeCommand
 from dragoman.protocol.words import parse_ids
@@ -38,6 +38,7 @@ class Intake:
     min_tokens: int
     stop_token_ids: tuple[int, ...]
     ignore_eos: bool
+    grammar: str | None
     logprobs: int | None
     echo: int | None
     isolation: str
@@ -78,6 +79,7 @@ def _read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intak
         min_tokens=integer(options, "min_tokens", 0, minimum=0, maximum=MAX_TOKENS),
         stop_token_ids=token_ids(options, "stop_token_ids", vocabulary.size),
         ignore_eos=boolean(options, "ignore_eos"),
+        grammar=bounded_text(options, "grammar", most_bytes=MAX_GRAMMAR_BYTES),
         logprobs=older if logprobs is None else logprobs,
         echo=older if command.extension is None else _alternatives(options, "echo"),
         isolation=str(options.get("isolation", "")),

@@ -48,6 +48,17 @@ def strings(options: JsonObject, key: str, default: Sequence[str] = (), *, most:
     return tuple(_text(key, item) for item in value)
 
 
+def bounded_text(options: JsonObject, key: str, *, most_bytes: int) -> str | None:
+    """A text in at most so many bytes of UTF-8; None where there is none."""
+    value = options.get(key)
+    if value is None:
+        return None
+    written = _text(key, value)
+    if len(written.encode()) > most_bytes:
+        raise BadOption(key, f"is longer than {most_bytes} bytes")
+    return written
+
+
 def token_ids(options: JsonObject, key: str, size: int) -> tuple[int, ...]:
     """Ids of a vocabulary of ``size`` tokens."""
     value = options.get(key, [])

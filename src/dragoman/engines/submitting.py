@@ -5,6 +5,7 @@ An extension holds only what was asked for:
 
 ``top_k`` ... ``dry``                      as in ``sampling_options``
 ``min_tokens``, ``stop_token_ids``, ``ignore_eos``  as in ``EngineRequest``
+``grammar``                                Lark as llguidance reads it; the answer is a sentence of it
 ``logprobs``, ``echo``                     alternatives per generated token, and per position of the prompt: each alone, or both
 ``plain``                                  half-open byte ranges of the payload in which no special token is recognised
 ``parse_special``, ``add_special``         as in ``TextPrompt``, when false
@@ -34,6 +35,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "min_p": "min_p",
     "seed": "seed",
     "stop_token_ids": "stop_ids",
+    "grammar": "grammar",
 } | dict.fromkeys(
     (
         "typical_p",
@@ -146,6 +148,8 @@ def _extension(request: EngineRequest, info: EngineInfo, *, extended: bool) -> J
         extension["stop_token_ids"] = list(request.stop_token_ids)
     if request.ignore_eos:
         extension["ignore_eos"] = True
+    if request.grammar is not None:
+        extension["grammar"] = request.grammar
     if request.logprobs is not None:
         extension["logprobs"] = request.logprobs
     if request.echo is not None:
@@ -174,8 +178,8 @@ def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, 
 
 
 def _refuse_bulk(extension: JsonObject) -> None:
-    """What no extension can hold is the client's doing, and the longest of its lists is to blame."""
-    lists = {key: value for key, value in extension.items() if isinstance(value, list | dict)}
+    """What no extension can hold is the client's doing, and the longest of its lists and texts is to blame."""
+    lists = {key: value for key, value in extension.items() if isinstance(value, list | dict) or key == "grammar"}
     if all(key == "plain" and len(value) <= _MANY_SPANS for key, value in lists.items()):
         return  # nearly every request: it need not be written twice
     sizes = {key: len(format_json({key: value})) for key, value in lists.items()}

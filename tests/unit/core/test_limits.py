@@ -30,5 +30,7 @@ def test_the_caps_are_these():
         "MAX_STOP_TOKEN_IDS": 128,
         "MAX_BAD_WORDS": 256,
         "MAX_DRY_BREAKERS": 64,
+        "MAX_GRAMMAR_BYTES": 524_288,
+        "MAX_GRAMMAR_DEPTH": 256,
         "MAX_DRY_BREAKER_CHARS": 40,
     }

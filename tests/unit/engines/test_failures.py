@@ -74,3 +74,10 @@ def test_a_refusal_of_what_no_client_wrote_is_the_engines_failure():
     failure = request_failure(Error(1, "BAD_REQUEST", "invalid cache slot"), ids=False)
     assert isinstance(failure, EngineFailed)
     assert request_failure(Error(1, "BAD_REQUEST", "invalid token id"), ids=True).feature == "prompt"
+
+
+def test_a_grammar_that_is_none_is_the_clients_mistake_told_in_the_compilers_words():
+    failure = request_failure(Error(1, "BAD_GRAMMAR", "unknown name: foo"), ids=False)
+    assert isinstance(failure, InvalidRequest)
+    assert (failure.code, failure.feature) == (Code.INVALID_VALUE, "grammar")
+    assert "unknown name: foo" in failure.message

@@ -216,11 +216,23 @@ def test_an_id_outside_the_vocabulary_is_refused_by_the_name_of_its_list() -> No
         ("stop_token_ids", [True]),
         ("parse_special", None),
         ("add_special", 0),
+        ("grammar", 5),
+        ("grammar", ""),
+        ("grammar", "\ud800"),
     ],
 )
 def test_an_option_of_the_wrong_kind_is_refused_by_name(name, value) -> None:
     code, detail = refusal(submit(extension={name: value}))
     assert (code, detail) == ("BAD_REQUEST", name)
+
+
+def test_a_grammar_is_taken_up_to_half_a_mebibyte_of_utf8() -> None:
+    longest = "é" * (256 * 1024)
+    assert read(submit(extension={"grammar": longest})).grammar == longest
+    assert refusal(submit(extension={"grammar": longest + "x"})) == (
+        "BAD_REQUEST",
+        "grammar is longer than 524288 bytes",
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, -(2**63)])

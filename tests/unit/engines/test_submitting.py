@@ -98,6 +98,7 @@ def test_a_request_without_extras_has_the_bytes_of_the_older_form():
         ("seed", "seed", drawn(seed=0)),
         ("echo", "echo", asking(echo=0)),
         ("logprobs", "logprobs", asking(logprobs=0)),
+        ("grammar", "grammar", asking(grammar='start: "x"')),
     ],
 )
 def test_what_an_engine_did_not_announce_is_refused_by_the_name_of_the_field(feature, announced, request_):
@@ -108,10 +109,19 @@ def test_what_an_engine_did_not_announce_is_refused_by_the_name_of_the_field(fea
     assert feature in submit_command(1, request_, INFO, extended=True).extension
 
 
-@pytest.mark.parametrize("feature", [*PROCESSORS, "min_tokens", "stop_token_ids", "ignore_eos", "top_k", "seed"])
+@pytest.mark.parametrize(
+    "feature", [*PROCESSORS, "min_tokens", "stop_token_ids", "ignore_eos", "grammar", "top_k", "seed"]
+)
 def test_an_older_engine_is_never_sent_half_of_a_request_whatever_was_said_of_it(feature):
-    more = {"min_tokens": 1, "stop_token_ids": (5,), "ignore_eos": True, "top_k": 5, "seed": 1} | PROCESSORS
-    limits = feature in {"min_tokens", "stop_token_ids", "ignore_eos"}
+    more = {
+        "min_tokens": 1,
+        "stop_token_ids": (5,),
+        "ignore_eos": True,
+        "grammar": "x",
+        "top_k": 5,
+        "seed": 1,
+    } | PROCESSORS
+    limits = feature in {"min_tokens", "stop_token_ids", "ignore_eos", "grammar"}
     request = asking(**{feature: more[feature]}) if limits else drawn(**{feature: more[feature]})
     with pytest.raises(Unsupported) as refusal:
         submit_command(1, request, INFO, extended=False)
@@ -144,6 +154,7 @@ def test_an_older_engine_gets_the_larger_of_both_numbers(logprobs, echo, word):
     ("request_", "feature"),
     [
         (drawn(bad_words=("x" * 2**20,)), "bad_words"),
+        (asking(grammar="x" * 2**20), "grammar"),
         (drawn(bad_words=("x",), allowed_token_ids=(123456,) * 150_000), "allowed_token_ids"),
         (
             asking(prompt=TextPrompt(text="ab" * 150_000, plain=tuple((n, n + 1) for n in range(0, 300_000, 2)))),

@@ -42,6 +42,7 @@ INFO: Final = EngineInfo(
             "min_p",
             "processors",
             "stop_ids",
+            "grammar",
             "ignore_eos",
             "isolation",
             "tokenize",

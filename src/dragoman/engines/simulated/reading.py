@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dragoman.core.json import JsonObject
-from dragoman.core.limits import MAX_TOKENS, MAX_TOP_LOGPROBS
+from dragoman.core.limits import MAX_GRAMMAR_BYTES, MAX_TOKENS, MAX_TOP_LOGPROBS
 from dragoman.core.request import TextPrompt
-from dragoman.engines.option_values import BadOption, boolean, integer, token_ids
+from dragoman.engines.option_values import BadOption, boolean, bounded_text, integer, token_ids
 from dragoman.engines.sampling_options import read_sampling
 from dragoman.engines.simulated import vocabulary
 from dragoman.engines.simulated.tape import SimulatedRequest
@@ -39,6 +39,7 @@ def read_submit(command: Submit, *, spawn: int, capacity: int) -> SimulatedReque
             min_tokens=integer(options, "min_tokens", 0, minimum=0, maximum=MAX_TOKENS),
             stop_token_ids=token_ids(options, "stop_token_ids", SIZE),
             ignore_eos=boolean(options, "ignore_eos"),
+            grammar=bounded_text(options, "grammar", most_bytes=MAX_GRAMMAR_BYTES),
             logprobs=_alternatives(options, "logprobs", older),
             echo=older if command.extension is None else _alternatives(options, "echo", None),
             isolation=str(options.get("isolation", "")),

@@ -92,7 +92,7 @@ Step: TypeAlias = Begin | Emit | Say | Raw | Delay | Hold | Fail | Exit | Hang |
 class SimulatedRequest:
     """What the engine was asked. ``options`` is the whole extension; ``logprobs`` and ``echo`` are None where they are off.
 
-    ``spawn`` counts the engines of this factory, from 0: the one that runs it.
+    ``grammar`` is not enforced: a script that wants a sentence of it emits one. ``spawn`` counts the engines of this factory, from 0: the one that runs it.
     """
 
     id: int
@@ -104,6 +104,7 @@ class SimulatedRequest:
     min_tokens: int
     stop_token_ids: tuple[int, ...]
     ignore_eos: bool
+    grammar: str | None
     logprobs: int | None
     echo: int | None
     isolation: str
