@@ -53,6 +53,7 @@ class Code(StrEnum):
     ENGINE_LOGPROB_CANDIDATE = "engine_duplicate_logprob_candidate"
     ENGINE_LOGPROB_RECORDS = "engine_logprob_records_incomplete"
     ENGINE_ORDER = "engine_order_violation"
+    INVALID_TOOL_CALL = "invalid_model_tool_call"
     ENGINE_FRAME = "engine_frame_malformed"
     INTERNAL = "internal_error"
 

@@ -63,7 +63,8 @@ class OutputParser(Protocol):
     def feed(self, text: str, *, special: bool) -> Sequence[Parsed]:
         """Take output and return what is decided now.
 
-        ``special``: the text of one control token. It is the last piece by itself, and neither it nor what came before is held back.
+        ``special``: the text of one control token. It is the last piece by itself, and neither it nor what came before is held back;
+        the parts of calls that it completes stand behind it.
         """
         ...
 

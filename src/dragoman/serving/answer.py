@@ -7,12 +7,12 @@ records of the tokens, but with them no token is torn in two by a delta.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
-from dragoman.core.events import Alternative, Visibility
+from dragoman.core.events import Alternative, ToolCallArguments, ToolCallBegun, ToolCallEnded, Visibility
 from dragoman.core.request import OutputLimits, Readout
 from dragoman.core.text import Utf8Decoder
-from dragoman.dialects.base import Channel, OutputParser, Piece
+from dragoman.dialects.base import CallArguments, CallBegun, CallEnded, Channel, OutputParser, Parsed, Piece
 from dragoman.protocol.frames import Data
 from dragoman.serving.deltas import Delta, Deltas, PlainDeltas
 from dragoman.serving.ledger import Ledger
@@ -37,8 +37,11 @@ class RawText:
 class AnswerReader:
     """Reads one answer. ``markers`` are the texts that end a turn of this family, whatever the client's limits are (S28).
 
-    ``tokens`` counts what was read. With records, each of them is in exactly one delta; what waits for a stop to be decided holds back
-    all that follows it, reasoning too, since records come in order. A token with both text and reasoning is a record of the text.
+    ``tokens`` counts what was read, ``calls`` the calls that began; ``call_open``: the last of them has not ended.
+
+    With records, each of them is in exactly one delta; what waits for a stop to be decided holds back all that follows it, reasoning
+    too, since records come in order. A token with both text and reasoning is a record of the text, and its text comes before the calls
+    that it completes.
     """
 
     def __init__(
@@ -53,6 +56,9 @@ class AnswerReader:
     ) -> None:
         recorded = readout.logprobs is not None or readout.token_ids
         self.tokens = 0
+        self.calls = 0
+        self.call_open = False
+        self._choice = choice
         self._parser = parser
         self._special = special_tokens
         self._apart = special_tokens | frozenset(limits.stop_token_ids)
@@ -144,8 +150,11 @@ class AnswerReader:
         self._deltas.token(data, alternatives, len(text), Visibility.CONTROL)
         if not text:
             return
-        *before, own = self._parse(text, self.tokens, special=True)
-        self._sort(before)
+        parsed = self._parse(text, self.tokens, special=True)
+        place = max(index for index, piece in enumerate(parsed) if isinstance(piece, Piece))
+        own = parsed[place]
+        assert isinstance(own, Piece)
+        self._sort(parsed[:place])
         if self._gate.ended:
             return
         if self._is_stop(text) and not self._gate.throws_away(text):
@@ -159,24 +168,49 @@ class AnswerReader:
             own = Piece(Channel.TEXT, text)
         self._deltas.sort(own)
         self._gate.feed(own)
+        self._sort(parsed[place + 1 :])
 
     def _is_stop(self, control: str) -> bool:
         return self._gate.stops_at(control) and self.tokens > self._limits.min_tokens
 
     # --- characters --------------------------------------------------------------------------------------------------
 
-    def _parse(self, text: str, token: int, *, special: bool = False) -> Sequence[Piece]:
+    def _parse(self, text: str, token: int, *, special: bool = False) -> Sequence[Parsed]:
         if token <= self._limits.min_tokens:
             self._gate.protect(len(text))
         return self._parser.feed(text, special=special)
 
-    def _sort(self, pieces: Sequence[Piece]) -> None:
+    def _sort(self, pieces: Sequence[Parsed]) -> None:
         for piece in pieces:
             if self._gate.ended:
                 return  # the rest stays unsorted, to be cut
+            if not isinstance(piece, Piece):
+                self._call(piece)
+                continue
             self._count.note(piece.channel, self.tokens)
             self._deltas.sort(piece)
             self._gate.feed(piece)
+
+    def _call(self, part: CallBegun | CallArguments | CallEnded) -> None:
+        match part:
+            case CallBegun(name):
+                self._gate.interrupt()
+                if self._gate.ended:
+                    return
+                self._deltas.call(
+                    ToolCallBegun(index=self.calls, name=name, choice=self._choice, generated=self.tokens)
+                )
+                self.calls += 1
+                self.call_open = True
+            case CallArguments(text):
+                self._deltas.call(
+                    ToolCallArguments(index=self.calls - 1, text=text, choice=self._choice, generated=self.tokens)
+                )
+            case CallEnded():
+                self._deltas.call(ToolCallEnded(index=self.calls - 1, choice=self._choice, generated=self.tokens))
+                self.call_open = False
+            case _:
+                assert_never(part)
 
     def _break_off(self) -> None:
         """What is left of a character that never became whole is read as its replacement."""

@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dragoman.core.errors import Code, EngineFailed, ServiceError
-from dragoman.core.events import ChoiceFinished, FinishReason, PromptRead, ReasoningDelta, TextDelta, Usage
+from dragoman.core.events import ChoiceFinished, FinishReason, PromptRead, Usage
 from dragoman.core.observer import Outcome
 from dragoman.engines.base import Engine, EngineInfo, EngineOutput, EngineRequest, EngineStream
 from dragoman.protocol.frames import Accept, Data, Done, Echo
 from dragoman.serving.answer import AnswerReader
+from dragoman.serving.deltas import Delta
 from dragoman.serving.lease import Pace
 from dragoman.serving.pieces import Pieces
 from dragoman.serving.prompts import PromptView, read_back
+from dragoman.serving.strict_calls import StrictCalls
 
 logger = logging.getLogger(__name__)
 
-ChoiceEvent: TypeAlias = PromptRead | TextDelta | ReasoningDelta | ChoiceFinished
-
-Delta: TypeAlias = TextDelta | ReasoningDelta
+ChoiceEvent: TypeAlias = PromptRead | Delta | ChoiceFinished
 
 Spawn: TypeAlias = Callable[[Coroutine[object, object, None]], "asyncio.Task[None]"]
 """Starts a task that outlives the request, and keeps it from being collected."""
@@ -54,6 +54,7 @@ class Reading:
     view: PromptView
     pace: Pace
     choice: int = 0
+    strict: StrictCalls | None = None
 
 
 async def begin(desk: Desk, request: EngineRequest, reading: Reading, released: Released) -> Choice:
@@ -96,6 +97,7 @@ class Choice:
         self._reader = reading.reader
         self._view = reading.view
         self._pace = reading.pace
+        self._strict = reading.strict
         self._released = released
         self._echoes: list[Echo] = []
         self._emitted: int | None = None
@@ -139,8 +141,10 @@ class Choice:
                 if self._echoes:
                     yield await self._prompt()
                 for delta in await self._token(output) if isinstance(output, Data) else self._complete(output):
+                    self._check(delta)
                     yield delta
                 if self._finished is not None:
+                    self._check(self._finished)
                     yield self._finished
                     return
             raise EngineFailed("the engine's answer has no end", code=Code.ENGINE_PROTOCOL)
@@ -170,7 +174,7 @@ class Choice:
     async def _cut(self) -> None:
         """A stop matched: the client's answer ends here, and the engine's soon."""
         await self._stream.stop()
-        self._finish(FinishReason.STOP)
+        self._finish(self._ending())
         self._leave_behind(self._drain(), "completed")
 
     def _complete(self, done: Done) -> Sequence[Delta]:
@@ -178,10 +182,20 @@ class Choice:
         deltas = self._reader.finish()
         limited = done.length_limited and not self._reader.ended
         self._emitted = done.emitted
-        self._finish(FinishReason.LENGTH if limited else FinishReason.STOP)
+        self._finish(FinishReason.LENGTH if limited else self._ending())
         self._over = True
         self._released("completed", self.usage)
         return deltas
+
+    def _check(self, event: Delta | ChoiceFinished) -> None:
+        if self._strict is not None:
+            self._strict.check(event)
+
+    def _ending(self) -> FinishReason:
+        """Why an answer ended that the budget did not cut: for its calls only if they are whole, and nothing else was met (S57)."""
+        reader = self._reader
+        called = reader.calls > 0 and not reader.call_open and reader.stop is None
+        return FinishReason.TOOL_CALLS if called else FinishReason.STOP
 
     def _finish(self, reason: FinishReason) -> None:
         self._finished = ChoiceFinished(

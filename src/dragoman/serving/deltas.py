@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Final, Protocol, TypeAlias
 
-from dragoman.core.events import Alternative, ReasoningDelta, TextDelta, Visibility
+from dragoman.core.events import Alternative, ReasoningDelta, TextDelta, ToolCallEvent, Visibility
 from dragoman.dialects.base import Channel, Piece
 from dragoman.protocol.frames import Data
 
-Delta: TypeAlias = TextDelta | ReasoningDelta
+Delta: TypeAlias = TextDelta | ReasoningDelta | ToolCallEvent
+
+_Text: TypeAlias = TextDelta | ReasoningDelta
 
 _REASONING: Final = Channel.REASONING  # a member costs more to look up in its enum than the rest of ``sort``
 
@@ -44,6 +45,10 @@ class Deltas(Protocol):
         """The oldest waiting characters of the text are these, and are never shown."""
         ...
 
+    def call(self, event: ToolCallEvent) -> None:
+        """Part of a call stands here, behind all that is sorted so far."""
+        ...
+
     def cut(self) -> None:
         """The answer has ended: nothing that still waits is ever shown."""
         ...
@@ -60,7 +65,7 @@ class PlainDeltas:
 
     def __init__(self, choice: int) -> None:
         self._choice = choice
-        self._new: list[tuple[type[Delta], str]] = []
+        self._new: list[tuple[type[_Text], str] | ToolCallEvent] = []
 
     def token(
         self, data: Data, alternatives: tuple[Alternative, ...], characters: int, fate: Visibility = Visibility.SHOWN
@@ -79,6 +84,10 @@ class PlainDeltas:
         """The client may see this now."""
         self._new.append((TextDelta, text))
 
+    def call(self, event: ToolCallEvent) -> None:
+        """It goes out in its place."""
+        self._new.append(event)
+
     def drop(self, text: str) -> None:
         """Only what is shown is kept."""
 
@@ -91,10 +100,19 @@ class PlainDeltas:
         if not new:
             return ()
         self._new = []
-        if len(new) == 1:
-            ((kind, text),) = new
+        first = new[0]
+        if len(new) == 1 and isinstance(first, tuple):
+            kind, text = first
             return (kind(text=text, choice=self._choice, generated=generated),)
-        return tuple(
-            kind(text="".join(text for _, text in run), choice=self._choice, generated=generated)
-            for kind, run in groupby(new, itemgetter(0))
-        )
+        deltas: list[Delta] = []
+        for what, run in groupby(new, _kind):
+            if what is None:
+                deltas += (event for event in run if not isinstance(event, tuple))
+            else:
+                text = "".join(piece[1] for piece in run if isinstance(piece, tuple))
+                deltas.append(what(text=text, choice=self._choice, generated=generated))
+        return deltas
+
+
+def _kind(new: tuple[type[_Text], str] | ToolCallEvent) -> type[_Text] | None:
+    return new[0] if isinstance(new, tuple) else None

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from dragoman.core.events import Alternative, ReasoningDelta, TextDelta, TokenRecord, Visibility
+from dragoman.core.events import Alternative, ReasoningDelta, TextDelta, TokenRecord, ToolCallEvent, Visibility
 from dragoman.core.text import Utf8Decoder
 from dragoman.dialects.base import Channel, Piece
 from dragoman.protocol.frames import Data
@@ -31,7 +31,8 @@ class Ledger:
     def __init__(self, choice: int, decoder: Utf8Decoder) -> None:
         self._choice = choice
         self._decoder = decoder
-        self._entries: deque[_Entry] = deque()
+        self._entries: deque[_Entry | ToolCallEvent] = deque()
+        self._newest: _Entry | None = None
         self._unsorted: deque[_Share] = deque()
         self._waiting: deque[_Share] = deque()
         self._loose: list[TokenRecord] = []  # records without text, until there is a delta to carry them
@@ -42,6 +43,7 @@ class Ledger:
         """Enter a token. ``fate`` is its visibility where none of its characters is shown."""
         entry = _Entry(data=data, alternatives=alternatives, fate=fate)
         self._entries.append(entry)
+        self._newest = entry
         if characters:
             _share(self._unsorted, entry, characters)
         if self._decoder.inside:
@@ -49,7 +51,8 @@ class Ledger:
 
     def more(self, characters: int) -> None:
         """The newest token ended inside a character, and there is to be a replacement for it."""
-        _share(self._unsorted, self._entries[-1], characters)
+        assert self._newest is not None  # or nothing could have been broken off
+        _share(self._unsorted, self._newest, characters)
 
     def sort(self, piece: Piece) -> None:
         """The oldest unsorted characters are this piece."""
@@ -74,6 +77,10 @@ class Ledger:
         for entry, _ in _spread(self._waiting, text):
             entry.hide()
 
+    def call(self, event: ToolCallEvent) -> None:
+        """It leaves in its turn, once all tokens before it have."""
+        self._entries.append(event)
+
     def cut(self) -> None:
         """Nothing that still waits is ever shown."""
         for queue in (self._unsorted, self._waiting):
@@ -83,23 +90,28 @@ class Ledger:
 
     def take(self, *, generated: int, final: bool) -> Sequence[Delta]:
         """The settled tokens, as one delta for each change of the channel."""
-        runs: list[_Run] = []
-        while self._entries and (final or not self._entries[0].shares):
+        runs: list[_Run | ToolCallEvent] = []
+        while self._entries and (final or not _waits(self._entries[0])):
             entry = self._entries.popleft()
+            if not isinstance(entry, _Entry):
+                runs.append(entry)
+                continue
             self._loose.append(entry.record())
             if entry.text and entry.thought:  # its record goes with the text, so this part goes without
                 runs.append(_Run(channel=Channel.REASONING, text=entry.thought))
             if entry.channel is Channel.HIDDEN:
                 continue
-            if not runs or runs[-1].channel is not entry.channel:
-                runs.append(_Run(channel=entry.channel))
-            runs[-1].text += entry.shown
-            runs[-1].records += self._loose
+            run = runs[-1] if runs else None
+            if not isinstance(run, _Run) or run.channel is not entry.channel:
+                run = _Run(channel=entry.channel)
+                runs.append(run)
+            run.text += entry.shown
+            run.records += self._loose
             self._loose = []
         if final and self._loose:
             runs.append(_Run(channel=Channel.TEXT, records=self._loose))
             self._loose = []
-        return [run.delta(self._choice, generated) for run in runs]
+        return [run.delta(self._choice, generated) if isinstance(run, _Run) else run for run in runs]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -174,6 +186,10 @@ class _Run:
     def delta(self, choice: int, generated: int) -> Delta:
         kind = TextDelta if self.channel is Channel.TEXT else ReasoningDelta
         return kind(text=self.text, choice=choice, tokens=tuple(self.records), generated=generated)
+
+
+def _waits(entry: _Entry | ToolCallEvent) -> bool:
+    return isinstance(entry, _Entry) and entry.shares > 0
 
 
 def _share(queue: deque[_Share], entry: _Entry, length: int) -> None:

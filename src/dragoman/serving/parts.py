@@ -63,6 +63,8 @@ def parts_of(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo,
         ignore_eos=limits.ignore_eos,
         # The likeliest of several can only be told by their tokens' probabilities.
         logprobs=0 if readout.logprobs is None and answers > operation.n else readout.logprobs,
+        token_ids=readout.token_ids,
+        special_tokens=readout.special_tokens,
         isolation=isolation,
     )
     return tuple(

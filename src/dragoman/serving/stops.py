@@ -75,6 +75,11 @@ class StopGate:
         self.ended = True
         self.stop = stop
 
+    def interrupt(self) -> None:
+        """A call stands here: what was held back is before it, and no stop spans it. It is content, too."""
+        self.finish()
+        self._leading = frozenset()
+
     def finish(self) -> None:
         """The output has ended: show what was held back. A stop may match even here."""
         scanner = self._scanner

@@ -49,6 +49,7 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
     Code.ENGINE_TIMEOUT: (503, "server_error"),
     # We are the gateway of an upstream that answered nonsense.
     Code.ENGINE_PROTOCOL: (502, "server_error"),
+    Code.INVALID_TOOL_CALL: (502, "server_error"),
 }
 """Exceptions to ``BY_KIND``."""
 
