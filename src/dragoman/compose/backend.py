@@ -168,6 +168,7 @@ def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
             specials=tuple(token.text for token in info.special_tokens),
             bos_token=info.bos_token,
             eos_token=info.eos_token,
+            architecture=info.architecture,
             name=settings.dialect,
             clock=_local_time,
         )

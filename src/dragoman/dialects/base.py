@@ -114,12 +114,13 @@ class Dialect(Protocol):
 class ModelTraits:
     """What is known of a model before its first prompt, and all that a dialect is built from.
 
-    ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans. ``clock`` tells the
-    local time to templates that date their prompt.
+    ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans. ``architecture`` is what
+    its file calls its own, empty where that is unknown. ``clock`` tells the local time to templates that date their prompt.
     """
 
     template: str | None
     specials: tuple[str, ...]
     bos_token: str
     eos_token: str
+    architecture: str = ""
     clock: Callable[[], datetime]

@@ -14,15 +14,30 @@ from dragoman.dialects.base import Dialect, ModelTraits
 class Family:
     """A row of the registry.
 
-    A model belongs to the first family whose ``marks`` its template writes and its vocabulary has as control tokens. No marks: only
-    when asked for by name. ``builder`` is ``module:function``, and the function takes ``ModelTraits``.
+    A model belongs to the first family of which it has all: ``marks`` are control tokens of its vocabulary that its template writes,
+    ``words`` are other texts of its template, and ``architectures`` are those that its file may name. A row with none of them is spoken
+    only when asked for by name. ``builder`` is ``module:function``, and the function takes ``ModelTraits``.
     """
 
     name: str
     builder: str
     marks: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+
+    def fits(self, traits: ModelTraits) -> bool:
+        """Whether the model is of this family, as far as its template and its file tell."""
+        template = traits.template
+        return (
+            template is not None
+            and bool(self.marks or self.words or self.architectures)
+            and all(mark in template and mark in traits.specials for mark in self.marks)
+            and all(word in template for word in self.words)
+            and (not self.architectures or traits.architecture in self.architectures)
+        )
 
 
+# A family stands before those whose marks it has, too. Behind the last that has any stand those that are asked for by name.
 FAMILIES: tuple[Family, ...] = (
     Family(name="chatml", builder="dragoman.dialects.chatml:build", marks=("<|im_start|>", "<|im_end|>")),
     Family(name="template", builder="dragoman.dialects.generic:build"),
@@ -36,15 +51,22 @@ def dialect_for(
     specials: tuple[str, ...],
     bos_token: str | None,
     eos_token: str | None,
+    architecture: str = "",
     name: str | None = None,
     clock: Callable[[], datetime],
 ) -> Dialect:
     """The dialect called ``name``, or the one that fits the model: its family's, else its template's own, else plain.
 
-    Raises ``ValueError`` for an unknown name, a broken template, and a family that needs a template where there is none.
+    ``architecture`` is what the model's file calls its own. Raises ``ValueError`` for an unknown name, a broken template, and a family
+    that needs a template where there is none.
     """
     traits = ModelTraits(
-        template=template, specials=specials, bos_token=bos_token or "", eos_token=eos_token or "", clock=clock
+        template=template,
+        specials=specials,
+        bos_token=bos_token or "",
+        eos_token=eos_token or "",
+        architecture=architecture,
+        clock=clock,
     )
     return _build(_named(name or _recognised(traits)), traits)
 
@@ -52,10 +74,7 @@ def dialect_for(
 def _recognised(traits: ModelTraits) -> str:
     if traits.template is None:
         return "plain"
-    for family in FAMILIES:
-        if family.marks and all(mark in traits.template and mark in traits.specials for mark in family.marks):
-            return family.name
-    return "template"
+    return next((family.name for family in FAMILIES if family.fits(traits)), "template")
 
 
 def _named(name: str) -> Family:
