@@ -124,13 +124,15 @@ class TextPrompt:
 
     ``plain`` holds the half-open character ranges in which special tokens must not be recognised (text that a
     user wrote), in order and disjoint. With ``parse_special`` false there are none anywhere. ``add_special``
-    lets the tokenizer add the tokens that the model expects around every text, such as BOS.
+    lets the tokenizer add the tokens that the model expects around every text, such as BOS. ``repairs`` are words for what a
+    dialect had to change in a conversation before the model's template could write it; the client is told.
     """
 
     text: str
     plain: tuple[tuple[int, int], ...] = ()
     parse_special: bool = True
     add_special: bool = True
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
