@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from dragoman.core.results import ModelCard
@@ -60,3 +62,17 @@ class House:
         value = self.metrics.registry.get_sample_value(f"dragoman_{name}", labels)
         assert value is not None, f"there is no {name}{labels}"
         return value
+
+
+@asynccontextmanager
+async def house_of(script=None, **options: object) -> AsyncIterator[House]:
+    """A house whose engine has loaded; an hour of virtual time is the longest that a test may take."""
+    engine = SimulatedEngine(script, **options)
+    house = House(engine=engine)
+    async with asyncio.timeout(3600):
+        await engine.start()
+        try:
+            yield house
+        finally:
+            await house.service.aclose()
+            await engine.aclose()

@@ -69,6 +69,10 @@ class EngineRequest:
     of alternatives per generated token (0 to 32; None is off); ``echo`` asks for one Echo per prompt position, with as many as it
     says. ``grammar`` is Lark as llguidance reads it; the generated tokens are a sentence of it, or the beginning of one that the budget
     cut. ``slot`` is the admission slot, 0 to ``EngineInfo.slots`` - 1. Requests share cached prefixes only within one ``isolation`` key.
+
+    Three ask for what the older form of the protocol does not tell: ``token_ids`` for the ids of the generated tokens,
+    ``special_tokens`` for control tokens among them, and ``reports``, where the engine can, for how far the prefill is, how much of the
+    prompt was cached, and why not more.
     """
 
     prompt: Prompt
@@ -80,6 +84,9 @@ class EngineRequest:
     grammar: str | None = None
     logprobs: int | None = None
     echo: int | None = None
+    token_ids: bool = False
+    special_tokens: bool = False
+    reports: bool = False
     slot: int = 0
     isolation: str = ""
 

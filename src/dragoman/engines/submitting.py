@@ -1,6 +1,7 @@
 """An ``EngineRequest`` as a SUBMIT, and a refusal by name of what this engine did not announce. Pure.
 
-A request that asks for nothing beyond the older form has no extension, so its bytes are those of the older form (S106).
+A request that asks for nothing beyond the older form has no extension, so its bytes are those of the older form (S106). The server asks
+for reports, which only an extension brings, wherever there are extensions.
 An extension holds only what was asked for:
 
 ``top_k`` ... ``dry``                      as in ``sampling_options``
@@ -79,8 +80,8 @@ def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *,
         top_p=request.sampling.top_p,
         logprobs=_logprobs(request, extended=extended),
         ids=isinstance(request.prompt, TokenPrompt),
-        # The older form knows no request that generates nothing: there an extension may be empty, but must be there.
-        extension=extension if extended and (extension or request.max_tokens == 0) else None,
+        # The older form knows no request that generates nothing, and tells less: there an extension may be empty, but must be there.
+        extension=extension if extended and (extension or _asks_for_more(request)) else None,
     )
 
 
@@ -161,6 +162,10 @@ def _extension(request: EngineRequest, info: EngineInfo, *, extended: bool) -> J
     return extension
 
 
+def _asks_for_more(request: EngineRequest) -> bool:
+    return request.max_tokens == 0 or request.token_ids or request.special_tokens or request.reports
+
+
 def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, extended: bool) -> None:
     if isinstance(request.prompt, TokenPrompt) and "ids" not in info.features:
         raise _unsupported("ids")
@@ -173,6 +178,9 @@ def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, 
         return
     if request.max_tokens == 0 and request.logprobs is None and request.echo is None:
         raise _unsupported("output_budget")
+    for feature, asked in (("token_ids", request.token_ids), ("special_tokens", request.special_tokens)):
+        if asked:
+            raise _unsupported(feature)
     if isinstance(request.prompt, TextPrompt):
         _refuse_forgery(request.prompt, info)
 

@@ -80,6 +80,8 @@ def _needs(operation: Generate, prompts: tuple[Prompt, ...]) -> Iterator[Need]:
         yield "logprobs", "logprobs" if readout.logprobs is not None else "best_of"
     if reads_out(readout) is not None:
         yield "echo", "echo" if readout.echo else "prompt_logprobs"
+    if readout.token_ids:
+        yield "tokenize", "token_ids"
     if operation.limits.stop_token_ids:
         yield "stop_ids", "stop_token_ids"
     yield from _sampling_needs(operation)

@@ -65,6 +65,7 @@ def parts_of(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo,
         logprobs=0 if readout.logprobs is None and answers > operation.n else readout.logprobs,
         token_ids=readout.token_ids,
         special_tokens=readout.special_tokens,
+        reports=True,
         isolation=isolation,
     )
     return tuple(

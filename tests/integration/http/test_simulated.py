@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from dragoman.engines.simulated import Begin, Delay, Emit, Fail, Hold, SimulatedEngine, say, tapes
-from support.house import House
+from dragoman.engines.simulated import Begin, Delay, Emit, Fail, Hold, say, tapes
+from support.house import house_of
 from support.virtual_time import settle
 
 
 def chat(content: str, **fields: object) -> dict[str, object]:
     return {"messages": [{"role": "user", "content": content}], **fields}
-
-
-@asynccontextmanager
-async def house_of(script=None, **options: object) -> AsyncIterator[House]:
-    """A house whose engine has loaded; an hour of virtual time is the longest that a test may take."""
-    engine = SimulatedEngine(script, **options)
-    house = House(engine=engine)
-    async with asyncio.timeout(3600):
-        await engine.start()
-        try:
-            yield house
-        finally:
-            await house.service.aclose()
-            await engine.aclose()
 
 
 async def test_a_chat_is_answered_and_counted_as_tokenize_counts() -> None:

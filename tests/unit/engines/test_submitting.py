@@ -46,6 +46,22 @@ def test_scoring_only_needs_logprobs_on_older_engines_and_an_extension_on_ours()
     assert submit_command(1, asking(max_tokens=0, logprobs=5), INFO, extended=False).logprobs == 5
 
 
+@pytest.mark.parametrize("wish", ["token_ids", "special_tokens", "reports"])
+def test_what_the_older_form_does_not_tell_is_asked_for_by_an_extension_although_it_has_no_keys(wish):
+    assert submit_command(1, asking(**{wish: True}), INFO, extended=True).extension == {}
+
+
+@pytest.mark.parametrize("wish", ["token_ids", "special_tokens"])
+def test_an_older_engine_that_would_leave_tokens_untold_is_not_asked_at_all(wish):
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(1, asking(**{wish: True}), INFO, extended=False)
+    assert refusal.value.feature == wish
+
+
+def test_reports_are_had_where_they_can_be_had():
+    assert submit_command(1, asking(reports=True), INFO, extended=False).extension is None
+
+
 def test_zero_alternatives_ask_older_engines_for_one():
     assert submit_command(1, asking(logprobs=0), INFO, extended=False).logprobs == 1
     ours = submit_command(1, asking(logprobs=0, echo=0), INFO, extended=True)

@@ -45,6 +45,13 @@ def test_one_answer_is_one_part_with_all_that_was_asked() -> None:
 
 
 @pytest.mark.seeds("S42")
+def test_every_part_reports_so_that_usage_can_be_true() -> None:
+    (plain,) = parts(Generate(prompt=RAW))
+    assert (plain.request.reports, plain.request.token_ids, plain.request.special_tokens) == (True, False, False)
+    (telling,) = parts(Generate(prompt=RAW, readout=Readout(token_ids=True, special_tokens=True)))
+    assert (telling.request.token_ids, telling.request.special_tokens) == (True, True)
+
+
 def test_choices_are_numbered_prompt_by_prompt() -> None:
     batch = PromptBatch(prompts=(RAW, TokenPrompt(ids=(1,))))
     found = parts(Generate(prompt=batch, n=2))
