@@ -130,7 +130,8 @@ def _context_exceeded(detail: str) -> InvalidRequest:
     """Both spellings of seeds.md 2.4; the message names both numbers, in the words that clients search for."""
     if pair := _PAIR.fullmatch(detail):
         used, limit = pair.groups()
-        message = f"The maximum context length is {limit} tokens, but the prompt has {used}."
+        full = ", which leaves no room for an answer" if int(used) <= int(limit) else ""
+        message = f"The maximum context length is {limit} tokens, but the prompt has {used}{full}."
     elif words := _WORDS.fullmatch(detail):
         prompt, requested, capacity = words.groups()
         message = (

@@ -19,6 +19,13 @@ def test_an_overflow_names_both_numbers_in_the_words_that_clients_look_for(detai
     assert failure.code is Code.CONTEXT_LENGTH_EXCEEDED
 
 
+def test_a_prompt_that_fills_the_context_is_told_that_there_is_no_room_for_an_answer():
+    """It fits, so the two numbers alone would be a riddle."""
+    exact, longer = [request_failure(Error(1, "CONTEXT_EXCEEDED", f"{used} 64"), ids=False) for used in (64, 65)]
+    assert "no room for an answer" in exact.message
+    assert "no room" not in longer.message
+
+
 def test_an_overflow_without_numbers_is_still_an_overflow():
     assert request_failure(Error(1, "CONTEXT_EXCEEDED"), ids=False).code is Code.CONTEXT_LENGTH_EXCEEDED
 
