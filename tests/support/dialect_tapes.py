@@ -13,6 +13,7 @@ from dragoman.core.request import Conversation, Message, Role, TextPart, Thinkin
 from dragoman.dialects.base import CallArguments, CallBegun, CallEnded, Channel, OutputParser, Parsed, Piece
 from support.tools import TOOLS
 
+SPLIT = "␟"
 ROOT = Path(__file__).parents[1] / "golden" / "dialects"
 
 
@@ -80,10 +81,9 @@ def ask(tools: Iterable[ToolSpec] = (), *, thinking: bool | None = None) -> Conv
 
 def tokens(output: str, specials: Sequence[str]) -> list[tuple[str, bool]]:
     """The output cut at its control tokens: texts, and whether each is one."""
-    if not specials:
-        return [(output, False)] if output else []
-    known = "|".join(re.escape(text) for text in sorted(specials, key=len, reverse=True))
-    return [(part, part in specials) for part in re.split(f"({known})", output) if part]
+    known = "|".join(re.escape(text) for text in sorted(specials, key=len, reverse=True)) or "(?!)"
+    parts = [(part.replace(SPLIT, ""), part in specials) for part in re.split(f"({known})", output)]
+    return [(part, special) for part, special in parts if part]
 
 
 def parse(parser: OutputParser, output: Iterable[tuple[str, bool]]) -> list[Parsed]:
@@ -92,7 +92,7 @@ def parse(parser: OutputParser, output: Iterable[tuple[str, bool]]) -> list[Pars
 
 
 def answer(parsed: Iterable[Parsed]) -> Answer:
-    texts = {channel: "" for channel in Channel}
+    texts = dict.fromkeys(Channel, "")
     calls: list[tuple[str, str, bool]] = []
     for part in parsed:
         match part:
