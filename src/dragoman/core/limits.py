@@ -46,6 +46,12 @@ MAX_TOKEN_ID: Final = 2**31 - 1
 MAX_CHOICES: Final = 128
 """Answers to one prompt, candidates of ``best_of`` included (OpenAI)."""
 
+MAX_TOOLS: Final = 128
+"""Functions that one request may offer (OpenAI)."""
+
+MAX_TOOL_NAME_CHARS: Final = 64
+"""Of a function's name (OpenAI)."""
+
 MAX_BATCH_PROMPTS: Final = 128
 """Members of one array of prompts (S99)."""
 
@@ -69,6 +75,9 @@ MAX_BAD_WORDS: Final = 256
 
 MAX_GRAMMAR_BYTES: Final = 512 * 1024
 """What an answer must be a sentence of; a hundred tools with their schemas need half of it, and it fits an extension twice."""
+
+MAX_SCHEMA_NODES: Final = 10_000
+"""Schemas within one schema; the largest that clients are known to send have a tenth, and compilers stop at 50,000 rules."""
 
 MAX_GRAMMAR_DEPTH: Final = 256
 """Brackets within brackets, outside the texts of a grammar; compilers of grammars recurse, and none of ours nests thirty deep."""

@@ -22,6 +22,8 @@ def test_the_caps_are_these():
         "MAX_SEED": 9_223_372_036_854_775_807,
         "MAX_TOKEN_ID": 2_147_483_647,
         "MAX_CHOICES": 128,
+        "MAX_TOOLS": 128,
+        "MAX_TOOL_NAME_CHARS": 64,
         "MAX_BATCH_PROMPTS": 128,
         "MAX_BATCH_PROMPT_TOKENS": 65_536,
         "MAX_BATCH_COMPLETION_TOKENS": 65_536,
@@ -31,6 +33,7 @@ def test_the_caps_are_these():
         "MAX_BAD_WORDS": 256,
         "MAX_DRY_BREAKERS": 64,
         "MAX_GRAMMAR_BYTES": 524_288,
+        "MAX_SCHEMA_NODES": 10_000,
         "MAX_GRAMMAR_DEPTH": 256,
         "MAX_DRY_BREAKER_CHARS": 40,
     }

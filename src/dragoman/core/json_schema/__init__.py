@@ -1,0 +1,6 @@
+"""JSON Schemas that a grammar can hold an answer to: checked, and written as that grammar reads them."""
+
+from dragoman.core.json_schema.enforce import enforceable
+from dragoman.core.json_schema.fault import SchemaFault
+
+__all__ = ["SchemaFault", "enforceable"]
