@@ -97,6 +97,10 @@ class Settings:
             "Go on inside a last message of the assistant when the request does not say; off, a new turn begins after it.",
         ),
     ] = True
+    reasoning_field: Annotated[
+        Literal["reasoning_content", "reasoning", "both"],
+        Row("Network", "What chat answers call the model's reasoning: clients read one name or the other."),
+    ] = "reasoning_content"
 
     max_queue: Annotated[
         int, Row("Queue", "Requests that may wait for a slot; one more gets 429 with `queue_full`.", low=0)

@@ -36,6 +36,7 @@ def build(
             origins=settings.cors_origins,
             strict_fields=settings.strict_fields,
             continue_assistant=settings.continue_assistant,
+            reasoning_field=settings.reasoning_field,
         ),
     )
     return build_server(

@@ -40,7 +40,7 @@ def build_app(
     """The whole server as an ASGI application. ``mint`` and ``now`` make what pure code can not: ids and Unix time."""
     info = Information(service=service, metrics=metrics, options=options)
 
-    chat = ChatCompletions(continue_assistant=options.continue_assistant)
+    chat = ChatCompletions(continue_assistant=options.continue_assistant, reasoning=options.reasoning_field)
 
     def generation(surface: Surface) -> ASGIApp:
         return GenerationEndpoint(surface=surface, service=service, options=options, mint=mint, now=now)

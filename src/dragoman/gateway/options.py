@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dragoman.core.limits import MAX_BODY_BYTES
+from dragoman.surfaces.openai_chat_choice import ReasoningField
 
 KEEPALIVE_SECONDS: Final = 9.0
 """Silence on a stream before something is written: the promise is 10 s, and a busy loop may be late."""
@@ -24,6 +25,7 @@ class GatewayOptions:
     origins: tuple[str, ...] = ()
     strict_fields: bool = False
     continue_assistant: bool = True
+    reasoning_field: ReasoningField = "reasoning_content"
     keepalive: float = KEEPALIVE_SECONDS
     read_timeout: float = READ_SECONDS
     max_body: int = MAX_BODY_BYTES

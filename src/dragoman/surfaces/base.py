@@ -22,6 +22,8 @@ class Call:
     ``ignored`` lists the fields that were accepted without effect, for the ``x-dragoman-ignored`` header; each is
     printable ASCII. ``continuous_usage`` puts the usage so far into every chunk (vLLM's ``continuous_usage_stats``).
     ``request_id`` is the client's own id for the reply, in the place of the stamp's (S50).
+    ``named_call``: the client named the one function that must be called. ``function_call``: it is to be told of a call in the form
+    that OpenAI had before there were tools.
     ``spelling`` maps a feature that an error may name to the field in which this client asked for it.
     """
 
@@ -31,6 +33,8 @@ class Call:
     continuous_usage: bool = False
     ignored: tuple[str, ...] = ()
     request_id: str | None = None
+    named_call: bool = False
+    function_call: bool = False
     spelling: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -32,7 +32,6 @@ class Disposition(StrEnum):
 class Field(Generic[T_co]):
     """One row. ``neutral`` holds the values of a refused field that ask for nothing, and are let through.
 
-    ``moot`` is another field and a value of it beside which a refused one asks for nothing, and is ignored.
     ``required`` is for documents: what must be there, and when, is said by whoever reads the form.
     """
 
@@ -43,7 +42,6 @@ class Field(Generic[T_co]):
     neutral: tuple[Json, ...] = ()
     code: Code = Code.UNSUPPORTED_FIELD
     required: bool = False
-    moot: tuple[str, Json] | None = None
 
     @property
     def schema(self) -> JsonObject:
@@ -96,12 +94,9 @@ def refused(
     *neutral: Json,
     reader: Reader[object] = ANYTHING,
     code: Code = Code.UNSUPPORTED_FIELD,
-    moot: tuple[str, Json] | None = None,
 ) -> Field[object]:
     """A field that cannot be served; ``reader`` tells a malformed value from an unsupported one."""
-    return Field(
-        name=name, disposition=Disposition.REFUSED, note=note, reader=reader, neutral=neutral, code=code, moot=moot
-    )
+    return Field(name=name, disposition=Disposition.REFUSED, note=note, reader=reader, neutral=neutral, code=code)
 
 
 class Form:
@@ -121,7 +116,7 @@ class Form:
             if field is None:
                 _unknown(at.child(name))
             elif field.disposition is not Disposition.HONOURED:
-                _settle(field, value, at.child(name), self._body)
+                _settle(field, value, at.child(name))
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -140,6 +135,10 @@ class Form:
         if value is None:
             raise at.missing()
         return field.reader.read(value, at)
+
+    def place(self, field: Field[object]) -> Place:
+        """Where the field stands."""
+        return self._at.child(field.name)
 
     def has(self, field: Field[object]) -> bool:
         """Whether the client sent the field."""
@@ -168,9 +167,9 @@ def _or_null(schema: JsonObject) -> JsonObject:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _settle(field: Field[object], value: Json, at: Place, body: JsonObject) -> None:
+def _settle(field: Field[object], value: Json, at: Place) -> None:
     seen = field.reader.read(value, at)
-    if field.disposition is Disposition.IGNORED or (field.moot and body.get(field.moot[0]) == field.moot[1]):
+    if field.disposition is Disposition.IGNORED:
         at.ignore()
     elif not any(_same(seen, neutral) for neutral in field.neutral):
         what = at.path if field.code is Code.UNSUPPORTED_FIELD else f"this value of {at.path}"

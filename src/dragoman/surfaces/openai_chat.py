@@ -13,6 +13,7 @@ from dragoman.core.request import Generate
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.openai_chat_choice import ReasoningField
 from dragoman.surfaces.openai_chat_projector import ChatProjector
 from dragoman.surfaces.openai_choices import choices
 from dragoman.surfaces.openai_conversation import (
@@ -27,20 +28,14 @@ from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.openai_readout import readout
 from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
 from dragoman.surfaces.openai_stream import KEEPALIVE
-from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader, array, integer
+from dragoman.surfaces.openai_tool_choice import Tooling, tooling
+from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
 
 _MODALITIES: Final = array(TEXT, at_least=1, of="strings")
 
 
 def _modalities(value: Json, at: Place) -> Json:
     return list(_MODALITIES.read(value, at))
-
-
-def _objects(value: Json, at: Place) -> Json:
-    return list(array(OBJECT, of="objects").read(value, at))
-
-
-_OBJECTS: Final = Reader("an array of objects", _objects)
 
 
 MAX_COMPLETION_TOKENS: Final = honoured(
@@ -52,8 +47,13 @@ TOP_LOGPROBS: Final = honoured(
     integer(0, MAX_TOP_LOGPROBS),
     "So many of the likeliest tokens at each place; default 0. Without `logprobs` it is checked and has no effect (S72).",
 )
+STRICT_TOOL_CALLS: Final = honoured(
+    "strict_tool_calls",
+    BOOLEAN,
+    "Default false; with true a call that is cut, or not what its tool's schema allows, fails the answer with `invalid_model_tool_call` "
+    "(S123).",
+)
 
-_NO_TOOLS: Final = "calls to tools are not made yet; forbid them, and it is ignored"
 _NO_TEXT: Final = "only text is supported"
 _BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
@@ -66,6 +66,7 @@ FIELDS: Final = Table(
     LOGPROBS,
     TOP_LOGPROBS,
     *CONVERSATION,
+    STRICT_TOOL_CALLS,
     *SHARED,
     ignored("store", _BOOKKEEPING),
     ignored("metadata", _BOOKKEEPING),
@@ -77,7 +78,6 @@ FIELDS: Final = Table(
     ignored("prompt_cache_retention", _CACHE_HINT),
     ignored("prediction", "It could make an answer faster, not another one."),
     ignored("audio", "Of spoken answers, which `modalities` cannot ask for."),
-    ignored("parallel_tool_calls", "No calls are made yet."),
     ignored("verbosity", "Tell the model in a message."),
     ignored("web_search_options", "The server searches nothing."),
     ignored("reasoning", "Send `reasoning_effort`."),
@@ -90,10 +90,6 @@ FIELDS: Final = Table(
         reader=Reader(_MODALITIES.wants, _modalities, _MODALITIES.schema),
         code=Code.UNSUPPORTED_VALUE,
     ),
-    refused("tools", _NO_TOOLS, [], reader=_OBJECTS, moot=("tool_choice", "none")),
-    refused("tool_choice", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
-    refused("functions", _NO_TOOLS, [], reader=_OBJECTS, moot=("function_call", "none")),
-    refused("function_call", _NO_TOOLS, "none", "auto", code=Code.UNSUPPORTED_VALUE),
     refused("include_reasoning", _ALWAYS_APART, True),
     refused("separate_reasoning", _ALWAYS_APART, True),
     refused("stream_reasoning", _ALWAYS_APART, True),
@@ -122,18 +118,23 @@ _SPELLING: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class ChatCompletions:
-    """``POST /v1/chat/completions``. ``continue_assistant``: a last message of the assistant is gone on with (S64)."""
+    """``POST /v1/chat/completions``.
+
+    ``continue_assistant``: a last message of the assistant is gone on with (S64). ``reasoning`` is what replies call it.
+    """
 
     name: Final = "chat"
     keepalive: Final = KEEPALIVE
 
-    def __init__(self, *, continue_assistant: bool = True) -> None:
+    def __init__(self, *, continue_assistant: bool = True, reasoning: ReasoningField = "reasoning_content") -> None:
         self._continue_assistant = continue_assistant
+        self._reasoning: ReasoningField = reasoning
 
     def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
         """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
         form = Form(body, FIELDS, Place(strict=strict))
-        prompt = conversation(form, continue_assistant=self._continue_assistant)
+        tools = tooling(form)
+        prompt = conversation(form, tools, continue_assistant=self._continue_assistant)
         budget_field, max_tokens = _budget(form)
         stream, options = streaming(form)
         n, best_of = choices(form, stream=stream)
@@ -145,6 +146,7 @@ class ChatCompletions:
             sampling=sampling(form),
             limits=limits(form, max_tokens, budget_field),
             readout=readout(form, logprobs=_logprobs(form), stream=stream),
+            strict_tool_calls=_strict(form, tools),
             cache_slot=form.read(CACHE_SLOT, None),
         )
         return Call(
@@ -153,8 +155,11 @@ class ChatCompletions:
             include_usage=options.include_usage,
             continuous_usage=options.continuous_usage,
             request_id=form.read(REQUEST_ID, None),
+            named_call=tools.named,
+            function_call=tools.functions,
             spelling={
                 **_SPELLING,
+                **tools.spelling,
                 **sampling_spelling(form),
                 "output_budget": budget_field,
                 "max_tokens": budget_field,
@@ -164,7 +169,7 @@ class ChatCompletions:
 
     def projector(self, call: Call, stamp: Stamp) -> ChatProjector:
         """A new projector for one answer."""
-        return ChatProjector(call, stamp)
+        return ChatProjector(call, stamp, reasoning=self._reasoning)
 
     def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
         """OpenAI's envelope, status and headers."""
@@ -179,6 +184,13 @@ def _budget(form: Form) -> tuple[str, int | None]:
         return MAX_TOKENS_FIELD.name, older
     form.ignore(MAX_TOKENS_FIELD)
     return MAX_COMPLETION_TOKENS.name, newer
+
+
+def _strict(form: Form, tools: Tooling) -> bool:
+    if not tools.tools:
+        form.ignore(STRICT_TOOL_CALLS)
+        return False
+    return form.read(STRICT_TOOL_CALLS, False)
 
 
 def _logprobs(form: Form) -> int | None:

@@ -13,7 +13,7 @@ from dragoman.core.limits import MAX_TOP_LOGPROBS
 from dragoman.core.request import FillIn, Generate, Prompt, PromptBatch
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
-from dragoman.surfaces.fields import Form, Table, honoured
+from dragoman.surfaces.fields import Form, Table, honoured, refused
 from dragoman.surfaces.openai_choices import BEST_OF, N, choices
 from dragoman.surfaces.openai_completions_projector import CompletionProjector
 from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL, REQUEST_ID, SHARED, SHARED_SPELLING, STREAM, streaming
@@ -44,7 +44,18 @@ ECHO: Final = honoured(
     "echo", BOOLEAN, "Default false; with true the prompt leads the text, and the `logprobs` (S47, S70)."
 )
 
-FIELDS: Final = Table(*PROMPT_FIELDS, MAX_TOKENS_FIELD, LOGPROBS, ECHO, *SHARED)
+_RAW: Final = "a raw prompt has no tools: send the conversation to `/v1/chat/completions`"
+
+FIELDS: Final = Table(
+    *PROMPT_FIELDS,
+    MAX_TOKENS_FIELD,
+    LOGPROBS,
+    ECHO,
+    *SHARED,
+    refused("tools", _RAW, []),
+    refused("tool_choice", _RAW, "none", "auto"),
+    refused("strict_tool_calls", _RAW, False),
+)
 
 
 class Completions:

@@ -1,4 +1,4 @@
-"""What the fields beside ``messages`` say of a conversation: how the prompt ends, and how the model shall think.
+"""What the fields beside ``messages`` say of a conversation: its tools, how the prompt ends, and how the model shall think.
 
 Chat Completions and /tokenize read a conversation here and nowhere else, so a count is of the prompt that is answered (S54).
 """
@@ -14,6 +14,7 @@ from dragoman.core.json import Json
 from dragoman.core.request import Conversation, Message, Role, Thinking
 from dragoman.surfaces.fields import Form, Table, honoured
 from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_tool_choice import TOOLING, Tooling
 from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -54,6 +55,7 @@ PRESERVE_THINKING: Final = honoured(
 )
 
 CONVERSATION: Final = Table(
+    *TOOLING,
     ADD_GENERATION_PROMPT,
     CONTINUE_FINAL_MESSAGE,
     CHAT_TEMPLATE_KWARGS,
@@ -61,7 +63,7 @@ CONVERSATION: Final = Table(
     REASONING_EFFORT,
     PRESERVE_THINKING,
 )
-"""The rows that ``conversation`` reads, beside ``MESSAGES``."""
+"""The rows that ``tooling`` and ``conversation`` read, beside ``MESSAGES``."""
 
 CONVERSATION_SPELLING: Final[Mapping[str, str]] = MappingProxyType(
     {"template_args": CHAT_TEMPLATE_KWARGS.name, "continue_final": CONTINUE_FINAL_MESSAGE.name}
@@ -69,8 +71,8 @@ CONVERSATION_SPELLING: Final[Mapping[str, str]] = MappingProxyType(
 """Features of a conversation that a dialect may name, where a client spells them otherwise."""
 
 
-def conversation(form: Form, *, continue_assistant: bool = True) -> Conversation:
-    """The conversation of a body whose table has ``MESSAGES`` and the rows of ``CONVERSATION``.
+def conversation(form: Form, tooling: Tooling, *, continue_assistant: bool = True) -> Conversation:
+    """The conversation of a body whose table has ``MESSAGES`` and the rows of ``CONVERSATION``; ``tooling`` is of the same body.
 
     ``continue_assistant`` is the server's choice for a last assistant message of which the request says nothing: continue it
     (S64), or answer in a new turn. Raises ``InvalidRequest`` naming the field, also for what cannot be continued (S65).
@@ -86,9 +88,11 @@ def conversation(form: Form, *, continue_assistant: bool = True) -> Conversation
     if asked is None:
         asked = continue_assistant and not cue and last.role is Role.ASSISTANT
     if asked:
-        _check_continuable(transcript.messages)
+        _check_continuable(transcript.messages, tooling)
     return Conversation(
         messages=transcript.messages,
+        tools=tooling.tools,
+        tool_choice=tooling.choice,
         add_generation_prompt=True if cue is None else cue,
         continue_final=asked,
         thinking=Thinking(
@@ -100,8 +104,15 @@ def conversation(form: Form, *, continue_assistant: bool = True) -> Conversation
     )
 
 
-def _check_continuable(messages: tuple[Message, ...]) -> None:
+def _check_continuable(messages: tuple[Message, ...], tooling: Tooling) -> None:
     last, path = messages[-1], f"{MESSAGES.name}.{len(messages) - 1}"
+    if tooling.tools:
+        name = tooling.spelling["tools"]
+        raise Unsupported(
+            f"{name} cannot be offered while {path} is continued: a call may begin only where an answer begins",
+            code=Code.UNSUPPORTED_FIELD,
+            param=name,
+        )
     if last.tool_calls:
         raise Unsupported(
             f"{path}.tool_calls: a message that calls tools cannot be continued; answer its calls",

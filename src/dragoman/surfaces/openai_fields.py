@@ -7,7 +7,6 @@ llama.cpp, FreeToken and colibri.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,13 +19,12 @@ from dragoman.surfaces.openai_choices import CHOICES
 from dragoman.surfaces.openai_limits import LIMITS, LIMITS_SPELLING
 from dragoman.surfaces.openai_readout import READOUT, READOUT_SPELLING
 from dragoman.surfaces.openai_sampling import SAMPLING
-from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, integer
+from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, identifier, integer
 
 _MAX_SLOT: Final = 2**31 - 1
 """A slot number as such; the service knows how many there are."""
 
-_REQUEST_ID: Final = r"[A-Za-z0-9_.-]{1,128}"
-"""Safe in a header, a log line and a URL path."""
+_MAX_REQUEST_ID_CHARS: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +33,6 @@ class StreamOptions:
 
     include_usage: bool = False
     continuous_usage: bool = False
-
-
-def _request_id(value: Json, at: Place) -> str:
-    text = TEXT.read(value, at)
-    if re.fullmatch(_REQUEST_ID, text) is None:
-        raise at.wrong(f"{at.path} must be {REQUEST_IDS.wants}")
-    return text
 
 
 def _stream_options(form: Form) -> StreamOptions:
@@ -74,17 +65,15 @@ STREAM_OPTIONS_FIELDS: Final = Table(
     ignored("include_obfuscation", "No padding is sent."),
 )
 
-REQUEST_IDS: Final = Reader(
-    "1 to 128 letters, digits, and any of _ . -", _request_id, {"type": "string", "pattern": f"^{_REQUEST_ID}$"}
-)
-
 MODEL: Final = honoured("model", TEXT, "An id from `/v1/models`; absent means the served model.")
 STREAM: Final = honoured("stream", BOOLEAN, "Server-sent events in place of one object.")
 STREAM_OPTIONS: Final = honoured(
     "stream_options", record(STREAM_OPTIONS_FIELDS, _stream_options), "See below; without `stream` it has no effect."
 )
 CACHE_SLOT: Final = honoured("cache_slot", integer(0, _MAX_SLOT), "Wait for this slot, not for any (S133).")
-REQUEST_ID: Final = honoured("request_id", REQUEST_IDS, "Becomes the reply's id, after its prefix (S50).")
+REQUEST_ID: Final = honoured(
+    "request_id", identifier(_MAX_REQUEST_ID_CHARS), "Becomes the reply's id, after its prefix (S50)."
+)
 
 _NO_GRAMMAR: Final = "output cannot be constrained yet"
 _NO_SAMPLER: Final = "there is no such sampler here; send its neutral value, or leave it out"

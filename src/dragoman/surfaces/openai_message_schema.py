@@ -25,10 +25,10 @@ def union_by(table: Table, tag: str, variants: Mapping[str, Collection[str]]) ->
 
 
 def message_schema(table: Table, *, of_assistants: Collection[str]) -> JsonObject:
-    """A turn: others' have content, a tool's also names its call, and an assistant's may have something in its place."""
+    """A turn: others' have content, an answer also says what to, and an assistant's may have something in its place."""
     assistant: Mapping[str, Json] = {"role": {"const": "assistant"}}
     others: Mapping[str, Json] = {"role": {"enum": ["system", "developer", "user"]}}
-    silent = ("tool_calls", "reasoning_content", "refusal")
+    silent = ("tool_calls", "function_call", "reasoning_content", "refusal")
     return {
         "anyOf": [
             _variant(table, required=("role", "content"), absent=(*of_assistants, "tool_call_id"), tag=others),
@@ -37,6 +37,12 @@ def message_schema(table: Table, *, of_assistants: Collection[str]) -> JsonObjec
                 required=("role", "content", "tool_call_id"),
                 absent=of_assistants,
                 tag={"role": {"const": "tool"}},
+            ),
+            _variant(
+                table,
+                required=("role", "content", "name"),
+                absent=(*of_assistants, "tool_call_id"),
+                tag={"role": {"const": "function"}},
             ),
             *(
                 _variant(table, required=("role", name), absent=("tool_call_id",), tag=assistant)

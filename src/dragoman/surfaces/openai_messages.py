@@ -1,7 +1,8 @@
 """Reads OpenAI's ``messages`` into a conversation; Chat Completions and /tokenize share it.
 
-Each fault is named by its path, such as ``messages.0.content.1``. Media and deprecated forms are refused at the
-place where they stand. What an SDK makes of an answer is read when it comes back as a message: nulls, refusals, reasoning.
+Each fault is named by its path, such as ``messages.0.content.1``. Media are refused at the place where they stand. What an SDK
+makes of an answer is read when it comes back as a message: nulls, refusals, reasoning. In OpenAI's older form of calls the name of
+the function is what joins a call and its answer, and so becomes the id of the call.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dragoman.core.errors import Code
 from dragoman.core.json import Json
 from dragoman.core.request import Message, Role, TextPart, ToolCall
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
 from dragoman.surfaces.openai_message_schema import message_schema, union_by
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, TEXT, Place, Reader, array
 
-_ROLES: Final = tuple(role.value for role in Role)
+_FUNCTION_ROLE: Final = "function"
+_ROLES: Final = (*(role.value for role in Role), _FUNCTION_ROLE)
 _MEDIA: Final = ("image_url", "input_image", "input_audio", "audio_url", "video_url", "file")
 
 
@@ -28,13 +29,11 @@ class Transcript:
     prefix: bool | None = None
 
 
-def _role(value: Json, at: Place) -> Role:
+def _role(value: Json, at: Place) -> str:
     name = TEXT.read(value, at)
-    if name == "function":
-        raise at.unsupported(f'{at.path} "function" is not supported: send tool calls and the role "tool"')
     if name not in _ROLES:
         raise at.wrong(f"{at.path} must be one of {', '.join(_ROLES)}")
-    return Role(name)
+    return name
 
 
 def _part(value: Json, at: Place) -> TextPart:
@@ -73,11 +72,12 @@ def _tool_call(value: Json, at: Place) -> ToolCall:
 
 def _message(value: Json, at: Place) -> Transcript:
     form = Form(value, MESSAGE_FIELDS, at)
-    role = form.require(ROLE)
+    speaker = form.require(ROLE)
+    role = Role.TOOL if speaker == _FUNCTION_ROLE else Role(speaker)
     for field in OF_ASSISTANTS:
         if role is not Role.ASSISTANT and form.read(field, None) not in (None, (), False):
             raise at.child(field.name).wrong(f"{at.path}.{field.name} belongs to an assistant message")
-    calls = form.read(TOOL_CALLS, ())
+    calls = _calls(form)
     refusal = form.read(REFUSAL, None)
     reasoning = _reasoning(form)
     # An assistant may have said nothing: it called tools, declined, or ran out of tokens while it thought.
@@ -89,7 +89,7 @@ def _message(value: Json, at: Place) -> Transcript:
         name=form.read(NAME, None),
         reasoning=reasoning,
         tool_calls=calls,
-        tool_call_id=_tool_call_id(form, role, at),
+        tool_call_id=_tool_call_id(form, speaker, at),
     )
     return Transcript(messages=(message,), prefix=form.read(PREFIX, form.read(PARTIAL, None)))
 
@@ -100,12 +100,23 @@ def _reasoning(form: Form) -> str | None:
     return form.read(REASONING_CONTENT, form.read(REASONING, None))
 
 
-def _tool_call_id(form: Form, role: Role, at: Place) -> str | None:
-    if role is Role.TOOL:
+def _calls(form: Form) -> tuple[ToolCall, ...]:
+    calls, older = form.read(TOOL_CALLS, ()), form.read(FUNCTION_CALL, None)
+    if older is None:
+        return calls
+    if calls:
+        form.ignore(FUNCTION_CALL)
+        return calls
+    name, arguments = older
+    return (ToolCall(id=name, name=name, arguments=arguments),)
+
+
+def _tool_call_id(form: Form, speaker: str, at: Place) -> str | None:
+    if speaker == Role.TOOL:
         return form.require(TOOL_CALL_ID)
     if form.has(TOOL_CALL_ID):
         raise at.child("tool_call_id").wrong(f"{at.path}.tool_call_id belongs to a tool message")
-    return None
+    return form.require(NAME) if speaker == _FUNCTION_ROLE else None
 
 
 def _transcript(value: Json, at: Place) -> Transcript:
@@ -162,7 +173,9 @@ CONTENT: Final = honoured(
     ),
     "May be absent where an assistant called tools, refused, or only reasoned.",
 )
-NAME: Final = honoured("name", PROMPT_TEXT, "Handed to the chat template.")
+NAME: Final = honoured(
+    "name", PROMPT_TEXT, "Handed to the chat template. Of a function message, where it is required: the function."
+)
 TOOL_CALLS: Final = honoured("tool_calls", array(_TOOL_CALL, of="tool calls"), "Of an assistant message.")
 TOOL_CALL_ID: Final = honoured("tool_call_id", PROMPT_TEXT, "Of a tool message, where it is required.")
 REASONING_CONTENT: Final = honoured("reasoning_content", PROMPT_TEXT, "Of an assistant message, as clients replay it.")
@@ -176,12 +189,18 @@ PREFIX: Final = honoured(
     "Of a last message, an assistant's: says `continue_final_message`, which wins.",
 )
 PARTIAL: Final = honoured("partial", BOOLEAN, "Another name for `prefix`, which wins.")
-OF_ASSISTANTS: Final = (TOOL_CALLS, REASONING_CONTENT, REASONING, REFUSAL, PREFIX, PARTIAL)
+FUNCTION_CALL: Final = honoured(
+    "function_call",
+    Reader("an object", _function, FUNCTION_FIELDS.schema),
+    "Of an assistant message: the older form of `tool_calls`, which win.",
+)
+OF_ASSISTANTS: Final = (TOOL_CALLS, FUNCTION_CALL, REASONING_CONTENT, REASONING, REFUSAL, PREFIX, PARTIAL)
 MESSAGE_FIELDS: Final = Table(
     ROLE,
     CONTENT,
     NAME,
     TOOL_CALLS,
+    FUNCTION_CALL,
     TOOL_CALL_ID,
     REASONING_CONTENT,
     REASONING,
@@ -191,7 +210,6 @@ MESSAGE_FIELDS: Final = Table(
     ignored("annotations", "Links that we never make."),
     ignored("reasoning_details", "OpenRouter's other form of `reasoning`."),
     refused("audio", "only text is supported"),
-    refused("function_call", "send tool_calls", code=Code.UNSUPPORTED_FIELD),
 )
 
 _TURN_SCHEMA: Final = message_schema(MESSAGE_FIELDS, of_assistants=[field.name for field in OF_ASSISTANTS])

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 import msgspec
 
 from dragoman.core.errors import ServiceError
-from dragoman.core.events import Accepted, ChoiceFinished, FinishReason, ReasoningDelta, TextDelta, Usage
+from dragoman.core.events import Accepted, ChoiceFinished, FinishReason, ReasoningDelta, TextDelta, ToolCallEvent, Usage
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Generate, PromptBatch
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
@@ -24,20 +24,20 @@ class ChunkTemplate:
     """A chunk of which only one string changes from token to token; the rest is encoded once.
 
     Built from a whole chunk with ``HOLE`` in the place of the string, so that the fast chunks cannot have another
-    shape than the others.
+    shape than the others. The string may stand in several ``holes``.
     """
 
     HOLE: Final = "\0"
 
-    __slots__ = ("_head", "_tail")
+    __slots__ = ("_parts",)
 
-    def __init__(self, chunk: JsonObject) -> None:
-        # The last match: what stands before it came from the client or the operator, what follows is ours.
-        self._head, _, self._tail = encode(chunk).rpartition(encode(self.HOLE))
+    def __init__(self, chunk: JsonObject, *, holes: int = 1) -> None:
+        # The last matches: what stands before them came from the client or the operator, what follows is ours.
+        self._parts = encode(chunk).rsplit(encode(self.HOLE), holes)
 
     def fill(self, text: str) -> ServerEvent:
         """The chunk with this text."""
-        return ServerEvent(self._head + encode(text) + self._tail)
+        return ServerEvent(encode(text).join(self._parts))
 
 
 def sse(value: JsonObject) -> ServerEvent:
@@ -96,15 +96,15 @@ class Reply:
         """The engine has read this much."""
         self._accepted = event
 
-    def count(self, event: TextDelta | ReasoningDelta | ChoiceFinished) -> None:
+    def count(self, event: TextDelta | ReasoningDelta | ToolCallEvent | ChoiceFinished) -> None:
         """A choice has grown to this; all of it was reasoning, if this still is."""
         self._generated[event.choice] = max(event.generated, self._generated[event.choice])
         if isinstance(event, ReasoningDelta):
             self._reasoned[event.choice] = event.generated
 
-    def template(self, choice: JsonObject) -> ChunkTemplate:
+    def template(self, choice: JsonObject, *, holes: int = 1) -> ChunkTemplate:
         """Chunks of a choice that has ``ChunkTemplate.HOLE`` somewhere; right only where the answer is ``plain``."""
-        return ChunkTemplate(self._chunk([choice]))
+        return ChunkTemplate(self._chunk([choice]), holes=holes)
 
     def chunk(self, choice: JsonObject, **fields: Json) -> ServerEvent:
         """A chunk of one choice, with further fields of its own."""

@@ -62,6 +62,7 @@ LOGPROB: Final[JsonObject] = {
 }
 BYTES: Final = array({"type": "integer", "minimum": 0, "maximum": 255})
 FINISH: Final = _words("stop", "length")
+CHAT_FINISH: Final = _words("stop", "length", "tool_calls", "function_call")
 STOP_REASON: Final[JsonObject] = {
     "type": ["string", "integer", "null"],
     "description": "The client's stop string, or the id of the stop token, that ended the answer.",
@@ -118,20 +119,37 @@ _HEAD: Final[Mapping[str, JsonObject]] = {
 }
 _OF_A_PROMPT: Final = {"prompt_logprobs": PROMPT_LOGPROBS, "prompt_token_ids": array(TOKEN_ID)}
 _IDS: Final = {"token_ids": array(TOKEN_ID)}
-_END: Final = {"finish_reason": FINISH, "stop_reason": STOP_REASON}
-_NO_END_YET: Final = {"finish_reason": nullable(FINISH)}
+_STOPPED: Final = {"stop_reason": STOP_REASON}
+_REASONING: Final = {"reasoning_content": TEXT, "reasoning": TEXT}
+"""One of them, or both, as the server was told with ``--reasoning-field``."""
+
+_CALLED: Final = closed(
+    {"name": TEXT, "arguments": {**TEXT, "description": "JSON; a beginning of it where the budget cut the call."}}
+)
+_FUNCTION_CALL: Final = {"function_call": _CALLED}
+TOOL_CALL: Final = closed({"id": TEXT, "type": const("function"), "function": _CALLED})
+TOOL_CALL_BEGUN: Final = closed({"index": COUNT, "id": TEXT, "type": const("function"), "function": _CALLED})
+TOOL_CALL_GROWN: Final = closed({"index": COUNT, "function": closed({"arguments": TEXT})})
 
 CHAT_MESSAGE: Final = closed(
     {
         "role": const("assistant"),
-        "content": TEXT,
+        "content": {**nullable(TEXT), "description": "Null where the model called tools and said nothing."},
         "refusal": {"type": "null"},
         "annotations": array({}, maxItems=0),
     },
-    {"reasoning_content": TEXT},
+    {**_REASONING, "tool_calls": array(TOOL_CALL, minItems=1), **_FUNCTION_CALL},
 )
 CHAT_DELTA: Final = closed(
-    {}, {"role": const("assistant"), "content": TEXT, "refusal": {"type": "null"}, "reasoning_content": TEXT}
+    {},
+    {
+        "role": const("assistant"),
+        "content": TEXT,
+        "refusal": {"type": "null"},
+        **_REASONING,
+        "tool_calls": array({"anyOf": [TOOL_CALL_BEGUN, TOOL_CALL_GROWN]}, minItems=1, maxItems=1),
+        "function_call": {"anyOf": [_CALLED, closed({"arguments": TEXT})]},
+    },
 )
 _CHAT: Final = {"index": COUNT, "logprobs": nullable(ref("ChatLogprobs"))}
 _COMPLETION: Final = {"index": COUNT, "text": TEXT, "logprobs": nullable(ref("CompletionLogprobs"))}
@@ -175,7 +193,9 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
         {
             "object": const("chat.completion"),
             **_HEAD,
-            "choices": array(closed({**_CHAT, "message": CHAT_MESSAGE, **_END}, _IDS), minItems=1),
+            "choices": array(
+                closed({**_CHAT, "message": CHAT_MESSAGE, "finish_reason": CHAT_FINISH, **_STOPPED}, _IDS), minItems=1
+            ),
             "usage": ref("Usage"),
         },
         _OF_A_PROMPT,
@@ -185,7 +205,7 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
             "object": const("chat.completion.chunk"),
             **_HEAD,
             "choices": array(
-                closed({**_CHAT, "delta": CHAT_DELTA, **_NO_END_YET}, {"stop_reason": STOP_REASON, **_IDS})
+                closed({**_CHAT, "delta": CHAT_DELTA, "finish_reason": nullable(CHAT_FINISH)}, {**_STOPPED, **_IDS})
             ),
         },
         {**_CHUNK_USAGE, **_OF_A_PROMPT},
@@ -194,7 +214,9 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
         {
             "object": const("text_completion"),
             **_HEAD,
-            "choices": array(closed({**_COMPLETION, **_END}, {**_IDS, **_OF_A_PROMPT}), minItems=1),
+            "choices": array(
+                closed({**_COMPLETION, "finish_reason": FINISH, **_STOPPED}, {**_IDS, **_OF_A_PROMPT}), minItems=1
+            ),
             "usage": ref("Usage"),
         }
     ),
@@ -203,7 +225,7 @@ SHAPES: Final[Mapping[str, JsonObject]] = {
             "object": const("text_completion"),
             **_HEAD,
             "choices": array(
-                closed({**_COMPLETION, **_NO_END_YET}, {"stop_reason": STOP_REASON, **_IDS, **_OF_A_PROMPT})
+                closed({**_COMPLETION, "finish_reason": nullable(FINISH)}, {**_STOPPED, **_IDS, **_OF_A_PROMPT})
             ),
         },
         _CHUNK_USAGE,

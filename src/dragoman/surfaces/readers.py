@@ -6,6 +6,7 @@ number in a string is a string, and ``true`` is not 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeGuard, TypeVar
@@ -41,6 +42,13 @@ class Place:
     def child(self, key: str | int) -> Place:
         """The place one step down."""
         return Place(self, key)
+
+    def inside(self, *keys: str | int) -> Place:
+        """The place that these steps lead to."""
+        place = self
+        for key in keys:
+            place = place.child(key)
+        return place
 
     @property
     def path(self) -> str:
@@ -143,6 +151,20 @@ def text(shortest: int, longest: int) -> Reader[str]:
         raise at.wrong(f"{at.path} must have {shortest} to {longest} characters; got {len(string)}")
 
     return Reader(wants, read, {"type": "string", "minLength": shortest, "maxLength": longest})
+
+
+def identifier(longest: int) -> Reader[str]:
+    """A name that is safe in a header, a log line, a URL path and a grammar."""
+    wants = f"1 to {longest} letters, digits, and any of _ . -"
+    pattern = rf"[A-Za-z0-9_.-]{{1,{longest}}}"
+
+    def read(value: Json, at: Place) -> str:
+        name = TEXT.read(value, at)
+        if re.fullmatch(pattern, name) is None:
+            raise at.wrong(f"{at.path} must be {wants}")
+        return name
+
+    return Reader(wants, read, {"type": "string", "pattern": f"^{pattern}$"})
 
 
 def token_ids(*, at_least: int = 0, at_most: int | None = None) -> Reader[tuple[int, ...]]:

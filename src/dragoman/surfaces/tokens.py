@@ -12,6 +12,7 @@ from dragoman.surfaces.fields import Form, Table, honoured, refused
 from dragoman.surfaces.openai_conversation import CONVERSATION, conversation
 from dragoman.surfaces.openai_fields import MODEL
 from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_tool_choice import tooling
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, Place, Reader, is_token_ids
 
 
@@ -46,7 +47,6 @@ TOKENIZE_FIELDS: Final = Table(
     RETURN_TOKEN_STRS,
     refused("with_pieces", "send return_token_strs", False),
     refused("chat_template", "a template comes from the model, not from a request"),
-    refused("tools", "calls to tools are not made yet", []),
 )
 
 TOKENS: Final = honoured("tokens", TOKEN_IDS, "The ids.", required=True)
@@ -80,7 +80,7 @@ def parse_tokenize(
 def _source(form: Form, *, continue_assistant: bool) -> Conversation | TextPrompt:
     if form.has(MESSAGES):
         _ignore(form, Table(ADD_SPECIAL_TOKENS, ADD_SPECIAL, PARSE_SPECIAL))
-        return conversation(form, continue_assistant=continue_assistant)
+        return conversation(form, tooling(form), continue_assistant=continue_assistant)
     _ignore(form, CONVERSATION)
     return TextPrompt(
         text=form.require(PROMPT if form.has(PROMPT) else CONTENT),

@@ -139,35 +139,6 @@ def test_malformed_modalities_are_refused(value):
     assert caught.value.code is Code.INVALID_VALUE
 
 
-TOOL = {"type": "function", "function": {"name": "f"}}
-
-
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"tools": [TOOL]}, "tools"),
-        ({"tools": [TOOL], "tool_choice": "auto"}, "tools"),
-        ({"tools": [TOOL], "function_call": "none"}, "tools"),
-        ({"functions": [{"name": "f"}]}, "functions"),
-        ({"tools": [5], "tool_choice": "none"}, "tools.0"),
-    ],
-)
-def test_tools_are_refused_by_name_unless_their_calls_are_forbidden(fields, param):
-    with pytest.raises(InvalidRequest) as caught:
-        CHAT.parse(BASE | fields)
-    assert caught.value.param == param
-
-
-def test_tools_that_may_not_be_called_are_listed_as_ignored():
-    """Peers' bug list, 15: with `none` no call is possible."""
-    call = CHAT.parse(
-        BASE | {"tools": [TOOL], "tool_choice": "none", "functions": [{"name": "f"}], "function_call": "none"}
-    )
-    assert set(call.ignored) == {"tools", "functions"}
-    assert call.operation == CHAT.parse(BASE).operation
-    assert CHAT.parse(BASE | {"tools": [], "tool_choice": "auto"}) == CHAT.parse(BASE)
-
-
 @pytest.mark.seeds("S73")
 def test_there_is_no_prompt_to_echo():
     with pytest.raises(Unsupported) as caught:
@@ -184,14 +155,6 @@ def test_the_server_says_whether_a_last_assistant_message_is_continued():
     body = {"messages": [*BASE["messages"], {"role": "assistant", "content": "Well"}]}
     assert CHAT.parse(body).operation.prompt.continue_final is True
     assert ChatCompletions(continue_assistant=False).parse(body).operation.prompt.continue_final is False
-
-
-@pytest.mark.seeds("S65")
-def test_a_turn_is_not_continued_while_there_are_tools():
-    turns = [*BASE["messages"], {"role": "assistant", "content": "Well"}]
-    with pytest.raises(Unsupported) as caught:
-        CHAT.parse({"messages": turns, "tools": [{"type": "function", "function": {"name": "f"}}]})
-    assert (caught.value.param, caught.value.code) == ("tools", Code.UNSUPPORTED_FIELD)
 
 
 @pytest.mark.seeds("S53")

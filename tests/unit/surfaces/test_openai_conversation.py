@@ -10,6 +10,7 @@ from dragoman.core.request import Conversation, Thinking
 from dragoman.surfaces.fields import Form, Table
 from dragoman.surfaces.openai_conversation import CONVERSATION, EFFORTS, conversation
 from dragoman.surfaces.openai_messages import MESSAGES
+from dragoman.surfaces.openai_tool_choice import tooling
 from dragoman.surfaces.readers import Place
 
 USER = {"role": "user", "content": "The capital of France?"}
@@ -23,7 +24,7 @@ CALLING = {
 
 def read(*messages, continue_assistant: bool = True, **fields) -> Conversation:
     form = Form({"messages": list(messages), **fields}, Table(MESSAGES, *CONVERSATION), Place())
-    return conversation(form, continue_assistant=continue_assistant)
+    return conversation(form, tooling(form), continue_assistant=continue_assistant)
 
 
 def refusal(*messages, **fields) -> tuple[str | None, Code]:
@@ -104,6 +105,29 @@ class TestContinuing:
         chat = read(USER, PARTIAL, continue_final_message=False, add_generation_prompt=False)
         assert (chat.continue_final, chat.add_generation_prompt) == (False, False)
         assert read(USER).add_generation_prompt is True
+
+
+class TestContinuingBesideTools:
+    TOOL = {"type": "function", "function": {"name": "f"}}  # noqa: RUF012
+
+    @pytest.mark.seeds("S65")
+    @pytest.mark.parametrize("fields", [{}, {"continue_final_message": True}, {"tool_choice": "required"}])
+    def test_a_turn_is_not_continued_while_tools_are_on_offer(self, fields):
+        assert refusal(USER, PARTIAL, tools=[self.TOOL], **fields) == ("tools", Code.UNSUPPORTED_FIELD)
+
+    @pytest.mark.seeds("S65")
+    def test_the_older_field_is_named_where_that_was_sent(self):
+        assert refusal(USER, PARTIAL, functions=[{"name": "f"}]) == ("functions", Code.UNSUPPORTED_FIELD)
+
+    @pytest.mark.parametrize(
+        "fields, continued",
+        [({"tools": []}, True), ({"tools": [TOOL], "tool_choice": "none"}, True)],
+    )
+    def test_tools_that_are_not_on_offer_do_not_matter(self, fields, continued):
+        assert read(USER, PARTIAL, **fields).continue_final is continued
+
+    def test_a_new_turn_may_call(self):
+        assert read(USER, PARTIAL, tools=[self.TOOL], add_generation_prompt=True).tools[0].name == "f"
 
 
 class TestThinking:

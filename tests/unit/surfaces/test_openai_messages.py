@@ -101,6 +101,22 @@ def test_a_last_message_can_say_that_it_is_a_beginning(name, value):
     assert transcript(USER).prefix is None
 
 
+def test_the_older_form_of_a_call_and_its_answer_are_joined_by_the_name_of_the_function():
+    called = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}
+    assert read(called, {"role": "function", "name": "f", "content": "3"}) == (
+        Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="f", name="f", arguments='{"a": 1}'),)),
+        Message(role=Role.TOOL, parts=(TextPart(text="3"),), name="f", tool_call_id="f"),
+    )
+
+
+def test_the_newer_form_of_a_call_wins_and_the_older_is_listed():
+    place = Place()
+    both = {"role": "assistant", "tool_calls": [CALL], "function_call": {"name": "g", "arguments": "{}"}}
+    (message,) = read(both, at=place.child("messages"))
+    assert [call.name for call in message.tool_calls] == ["f"]
+    assert list(place.ignored) == ["messages.*.function_call"]
+
+
 def test_arguments_of_an_earlier_call_are_not_judged():
     call = {"id": "c", "function": {"name": "f", "arguments": "[not json"}}
     assert read({"role": "assistant", "tool_calls": [call]})[0].tool_calls[0].arguments == "[not json"
@@ -172,6 +188,22 @@ def test_what_an_sdk_dumps_of_an_earlier_answer_is_read():
         ([{"role": "assistant", "content": "x", "partial": True}, USER], "messages.0", Code.INVALID_VALUE),
         ([{"role": "assistant", "content": None, "reasoning": ""}], "messages.0.content", Code.MISSING_FIELD),
         ([{"role": "tool", "content": "x"}], "messages.0.tool_call_id", Code.MISSING_FIELD),
+        ([{"role": "function", "content": "x"}], "messages.0.name", Code.MISSING_FIELD),
+        (
+            [{"role": "function", "content": "x", "name": "f", "tool_call_id": "c"}],
+            "messages.0.tool_call_id",
+            Code.INVALID_VALUE,
+        ),
+        (
+            [{"role": "user", "content": "x", "function_call": {"name": "f", "arguments": ""}}],
+            "messages.0.function_call",
+            Code.INVALID_VALUE,
+        ),
+        (
+            [{"role": "assistant", "function_call": {"name": "f"}}],
+            "messages.0.function_call.arguments",
+            Code.MISSING_FIELD,
+        ),
         ([{"role": "assistant", "tool_calls": "x"}], "messages.0.tool_calls", Code.INVALID_VALUE),
         ([{"role": "assistant", "tool_calls": ["x"]}], "messages.0.tool_calls.0", Code.INVALID_VALUE),
         (
@@ -210,11 +242,6 @@ def test_a_part_that_is_no_text_is_refused_where_it_stands(part):
 @pytest.mark.parametrize(
     "message, param",
     [
-        ({"role": "function", "name": "f", "content": "x"}, "messages.0.role"),
-        (
-            {"role": "assistant", "content": "x", "function_call": {"name": "f", "arguments": ""}},
-            "messages.0.function_call",
-        ),
         ({"role": "assistant", "content": "x", "audio": {"id": "a"}}, "messages.0.audio"),
         ({"role": "assistant", "tool_calls": [CALL | {"type": "custom"}]}, "messages.0.tool_calls.0.type"),
         (

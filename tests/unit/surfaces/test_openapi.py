@@ -191,7 +191,10 @@ CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{
         ({"role": "assistant"}, False),
         ({"role": "tool", "content": "4", "tool_call_id": "1"}, True),
         ({"role": "tool", "content": "4"}, False),
-        ({"role": "function", "content": "4", "name": "f"}, False),
+        ({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}}, True),
+        ({"role": "function", "content": "4", "name": "f"}, True),
+        ({"role": "function", "content": "4"}, False),
+        ({"role": "function", "content": "4", "name": "f", "tool_call_id": "1"}, False),
         ({"content": "Hi"}, False),
     ],
 )

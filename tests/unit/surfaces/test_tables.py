@@ -21,6 +21,8 @@ CHAT, COMPLETIONS = ChatCompletions(), Completions()
 TABLES = {CHAT: openai_chat.FIELDS, COMPLETIONS: openai_completions.FIELDS}
 BASE = {CHAT: {"messages": [{"role": "user", "content": "hi"}]}, COMPLETIONS: {"prompt": "hi"}}
 
+TOOL = {"type": "function", "function": {"name": "f"}}
+
 # A field's value, and the fields without which it would have no effect.
 HONOURED = {
     "messages": [{"role": "user", "content": "another"}],
@@ -75,6 +77,12 @@ HONOURED = {
     "enable_thinking": False,
     "reasoning_effort": "high",
     "preserve_thinking": True,
+    "tools": [TOOL],
+    "tool_choice": "required",
+    "parallel_tool_calls": False,
+    "functions": [{"name": "f"}],
+    "function_call": {"name": "f"},
+    "strict_tool_calls": True,
 }
 HONOURED_AS = {CHAT: HONOURED | {"logprobs": True}, COMPLETIONS: HONOURED | {"logprobs": 5}}
 TURN = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Well"}]
@@ -88,6 +96,10 @@ WITH = {
     "dry_penalty_last_n": {"dry_multiplier": 0.8},
     "dry_sequence_breakers": {"dry_multiplier": 0.8},
     "continue_final_message": {"messages": TURN},
+    "tool_choice": {"tools": [TOOL]},
+    "parallel_tool_calls": {"tools": [TOOL]},
+    "function_call": {"functions": [{"name": "f"}]},
+    "strict_tool_calls": {"tools": [TOOL]},
 }
 IGNORED = {
     "user": "u",
@@ -99,7 +111,6 @@ IGNORED = {
     "prompt_cache_key": "k",
     "prompt_cache_options": {"ttl": "1h"},
     "prompt_cache_retention": "24h",
-    "parallel_tool_calls": True,
     "verbosity": "low",
     "web_search_options": {},
     "prediction": {"type": "content", "content": "x"},
@@ -128,7 +139,6 @@ IGNORED_EXTENSIONS = {
     "mirostat_eta": 0.1,
     "dynatemp_exponent": 1.0,
 }
-TOOL = {"type": "function", "function": {"name": "f"}}
 REFUSED = {
     "n_cmpl": 2,
     "use_beam_search": True,
@@ -200,8 +210,7 @@ REFUSED = {
     "modalities": ["audio"],
     "tools": [TOOL],
     "tool_choice": "required",
-    "functions": [{"name": "f"}],
-    "function_call": {"name": "f"},
+    "strict_tool_calls": True,
     "include_reasoning": False,
     "separate_reasoning": False,
     "stream_reasoning": False,
@@ -347,7 +356,9 @@ def test_what_an_engine_may_name_is_a_field_of_this_client(surface):
     """Features are named as the neutral model names them; an error must name a field that has a row."""
     model = (Generate, SamplingParams, OutputLimits, Readout)
     inner = {"sampling", "limits", "readout"}  # groups, which nothing can be wrong with as such
-    features = {"prompt", "output_budget", "ids"} | {field.name for part in model for field in fields(part)} - inner
+    features = {"prompt", "output_budget", "ids", "tools", "tool_choice"} | {
+        field.name for part in model for field in fields(part)
+    } - inner
     call = surface.parse(BASE[surface])
     spelled = {feature: call.spelling.get(feature, feature) for feature in features}
     assert {feature: name for feature, name in spelled.items() if TABLES[surface].get(name) is None} == {}

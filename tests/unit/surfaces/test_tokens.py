@@ -8,6 +8,7 @@ from dragoman.core.results import Detokenized, Tokenized
 from dragoman.surfaces import openai_chat
 from dragoman.surfaces.fields import Form
 from dragoman.surfaces.openai_conversation import conversation
+from dragoman.surfaces.openai_tool_choice import tooling
 from dragoman.surfaces.readers import Place
 from dragoman.surfaces.tokens import detokenized, parse_detokenize, parse_tokenize, tokenized
 
@@ -58,6 +59,7 @@ def test_exactly_one_source_is_wanted_and_well_formed(body, param, code):
 
 
 ASSISTANT = {"role": "assistant", "content": "Par"}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
 @pytest.mark.seeds("S54")
@@ -71,13 +73,16 @@ ASSISTANT = {"role": "assistant", "content": "Par"}
         {"messages": [*MESSAGES, ASSISTANT], "add_generation_prompt": True},
         {"enable_thinking": True, "preserve_thinking": False, "chat_template_kwargs": {"a": 1}},
         {"reasoning_effort": "high", "add_generation_prompt": False},
+        {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": False},
+        {"tools": [TOOL], "tool_choice": "none"},
+        {"functions": [{"name": "f"}], "function_call": {"name": "f"}},
     ],
 )
 def test_a_conversation_is_the_one_that_chat_would_answer(fields, continue_assistant):
     body = {"messages": MESSAGES, **fields}
     form = Form(body, openai_chat.FIELDS, Place())
     operation, _ = parse_tokenize(body, continue_assistant=continue_assistant)
-    assert operation.source == conversation(form, continue_assistant=continue_assistant)
+    assert operation.source == conversation(form, tooling(form), continue_assistant=continue_assistant)
 
 
 def test_fields_of_the_other_kind_of_source_are_listed_and_checked_all_the_same():
