@@ -15,7 +15,7 @@ import msgspec
 
 import peer_facts
 from dragoman.core.errors import Code, ServiceError
-from dragoman.surfaces import openai_chat, openai_completions, openai_fields, openai_messages, tokens
+from dragoman.surfaces import openai_chat, openai_completions, openai_fields, openai_formats, openai_messages, tokens
 from dragoman.surfaces.fields import Disposition, Field, Table
 from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND
 
@@ -128,6 +128,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "content parts": fields(openai_messages.PART_FIELDS),
     "tool calls": fields(openai_messages.TOOL_CALL_FIELDS),
     "stream options": fields(openai_fields.STREAM_OPTIONS_FIELDS),
+    "response format": fields(openai_formats.RESPONSE_FORMAT_FIELDS),
+    "json schema": fields(openai_formats.JSON_SCHEMA_FIELDS),
+    "structured outputs": fields(openai_formats.STRUCTURED_OUTPUTS_FIELDS),
     "completions": fields(openai_completions.FIELDS),
     "tokenize": fields(tokens.TOKENIZE_FIELDS),
     "detokenize": fields(tokens.DETOKENIZE_FIELDS),

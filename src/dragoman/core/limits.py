@@ -76,6 +76,9 @@ MAX_BAD_WORDS: Final = 256
 MAX_GRAMMAR_BYTES: Final = 512 * 1024
 """What an answer must be a sentence of; a hundred tools with their schemas need half of it, and it fits an extension twice."""
 
+MAX_FORMAT_CHOICES: Final = 4096
+"""Texts of which the answer must be one; each is an alternative of a grammar."""
+
 MAX_SCHEMA_NODES: Final = 10_000
 """Schemas within one schema; the largest that clients are known to send have a tenth, and compilers stop at 50,000 rules."""
 

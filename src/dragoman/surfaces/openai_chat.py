@@ -23,6 +23,7 @@ from dragoman.surfaces.openai_conversation import (
     conversation,
 )
 from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL, REQUEST_ID, SHARED, SHARED_SPELLING, streaming
+from dragoman.surfaces.openai_formats import output_format
 from dragoman.surfaces.openai_limits import BUDGET, MAX_TOKENS_FIELD, limits
 from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.openai_readout import readout
@@ -138,6 +139,7 @@ class ChatCompletions:
         budget_field, max_tokens = _budget(form)
         stream, options = streaming(form)
         n, best_of = choices(form, stream=stream)
+        wanted = output_format(form)
         operation = Generate(
             prompt=prompt,
             model=form.read(MODEL, None),
@@ -146,6 +148,7 @@ class ChatCompletions:
             sampling=sampling(form),
             limits=limits(form, max_tokens, budget_field),
             readout=readout(form, logprobs=_logprobs(form), stream=stream),
+            output=wanted.output,
             strict_tool_calls=_strict(form, tools),
             cache_slot=form.read(CACHE_SLOT, None),
         )
@@ -161,6 +164,7 @@ class ChatCompletions:
                 **_SPELLING,
                 **tools.spelling,
                 **sampling_spelling(form),
+                **wanted.spelling,
                 "output_budget": budget_field,
                 "max_tokens": budget_field,
             },

@@ -17,6 +17,7 @@ from dragoman.surfaces.fields import Form, Table, honoured, refused
 from dragoman.surfaces.openai_choices import BEST_OF, N, choices
 from dragoman.surfaces.openai_completions_projector import CompletionProjector
 from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL, REQUEST_ID, SHARED, SHARED_SPELLING, STREAM, streaming
+from dragoman.surfaces.openai_formats import output_format
 from dragoman.surfaces.openai_limits import MAX_TOKENS_FIELD, limits
 from dragoman.surfaces.openai_prompts import PROMPT_FIELDS, PROMPT_SPELLING, Prompts, check_batch_budget, prompts
 from dragoman.surfaces.openai_readout import readout
@@ -73,10 +74,12 @@ class Completions:
             _refuse_in_batch(form, stream=stream)
         n, best_of = choices(form, stream=stream)
         max_tokens = form.read(MAX_TOKENS_FIELD, DEFAULT_MAX_TOKENS)
+        wanted = output_format(form)
         operation = Generate(
             sampling=sampling(form),
             limits=limits(form, max_tokens, MAX_TOKENS_FIELD.name),
             readout=readout(form, logprobs=form.read(LOGPROBS, None), echo=form.read(ECHO, False), stream=stream),
+            output=wanted.output,
             model=form.read(MODEL, None),
             n=n,
             best_of=best_of,
@@ -93,6 +96,7 @@ class Completions:
                 **SHARED_SPELLING,
                 **PROMPT_SPELLING,
                 **sampling_spelling(form),
+                **wanted.spelling,
                 "output_budget": MAX_TOKENS_FIELD.name,
                 "max_tokens": MAX_TOKENS_FIELD.name,
             },

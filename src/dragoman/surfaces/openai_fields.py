@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Final
 
 from dragoman.core.errors import Code
-from dragoman.core.json import Json
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record, refused
 from dragoman.surfaces.openai_choices import CHOICES
+from dragoman.surfaces.openai_formats import FORMATS
 from dragoman.surfaces.openai_limits import LIMITS, LIMITS_SPELLING
 from dragoman.surfaces.openai_readout import READOUT, READOUT_SPELLING
 from dragoman.surfaces.openai_sampling import SAMPLING
-from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, identifier, integer
+from dragoman.surfaces.readers import BOOLEAN, TEXT, identifier, integer
 
 _MAX_SLOT: Final = 2**31 - 1
 """A slot number as such; the service knows how many there are."""
@@ -41,16 +41,6 @@ def _stream_options(form: Form) -> StreamOptions:
     if not usage:
         form.ignore(CONTINUOUS_USAGE)
     return StreamOptions(include_usage=usage, continuous_usage=usage and continuous)
-
-
-def _response_format(value: Json, at: Place) -> Json:
-    if isinstance(value, dict):
-        kind = value.get("type") or "text"
-        if kind == "text":
-            return {"type": "text"}
-        if kind in ("json_object", "json_schema", "grammar", "structural_tag"):
-            raise at.unsupported(f'{at.path} "{kind}" is not supported: output cannot be constrained yet')
-    raise at.invalid('an object such as {"type": "text"}', value)
 
 
 INCLUDE_USAGE: Final = honoured(
@@ -75,7 +65,6 @@ REQUEST_ID: Final = honoured(
     "request_id", identifier(_MAX_REQUEST_ID_CHARS), "Becomes the reply's id, after its prefix (S50)."
 )
 
-_NO_GRAMMAR: Final = "output cannot be constrained yet"
 _NO_SAMPLER: Final = "there is no such sampler here; send its neutral value, or leave it out"
 _SPREAD: Final = "requests are not spread over several machines"
 _NO_HINT: Final = "Prompts share their cached prefixes without a hint."
@@ -87,6 +76,7 @@ SHARED: Final = Table(
     *CHOICES,
     *SAMPLING,
     *LIMITS,
+    *FORMATS,
     *READOUT,
     CACHE_SLOT,
     REQUEST_ID,
@@ -149,22 +139,6 @@ SHARED: Final = Table(
     refused("disagg_prefill_dp_rank", _SPREAD),
     refused("data_parallel_rank", _SPREAD),
     refused("images_config", "only text is supported"),
-    refused(
-        "response_format",
-        "only text",
-        {"type": "text"},
-        reader=Reader("an object", _response_format),
-        code=Code.UNSUPPORTED_VALUE,
-    ),
-    refused("grammar", _NO_GRAMMAR, ""),
-    refused("json_schema", _NO_GRAMMAR),
-    refused("regex", _NO_GRAMMAR),
-    refused("ebnf", _NO_GRAMMAR),
-    refused("structured_outputs", _NO_GRAMMAR),
-    refused("guided_json", _NO_GRAMMAR),
-    refused("guided_regex", _NO_GRAMMAR),
-    refused("guided_choice", _NO_GRAMMAR),
-    refused("guided_grammar", _NO_GRAMMAR),
     refused("priority", "requests are served in the order of their arrival", 0),
     refused("group_score", "answers are not scored as a group (S105)", False, code=Code.UNSUPPORTED_VALUE),
 )

@@ -42,7 +42,7 @@ class Tooling:
     def spelling(self) -> Mapping[str, str]:
         """The fields behind what a model may be unable to do."""
         tools, choice = (FUNCTIONS, FUNCTION_CALL) if self.functions else (TOOLS, TOOL_CHOICE)
-        return {"tools": tools.name, "tool_choice": choice.name}
+        return {"tools": tools.name, "tool_choice": choice.name, "grammar": tools.name}
 
 
 def tooling(form: Form) -> Tooling:

@@ -2,5 +2,6 @@
 
 from dragoman.core.json_schema.enforce import enforceable
 from dragoman.core.json_schema.fault import SchemaFault
+from dragoman.core.json_schema.patterns import PatternFault, rust_pattern
 
-__all__ = ["SchemaFault", "enforceable"]
+__all__ = ["PatternFault", "SchemaFault", "enforceable", "rust_pattern"]
