@@ -18,6 +18,9 @@ from dragoman.core.events import (
     ReasoningDelta,
     TextDelta,
     TokenRecord,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
     Usage,
     Visibility,
 )
@@ -76,6 +79,16 @@ def choices(draw, index: int, readout: Readout) -> list[GenerationEvent]:
     for kind in draw(st.lists(st.sampled_from([TextDelta, TextDelta, ReasoningDelta]), max_size=3)):
         tokens = tuple(draw(GENERATED))
         events.append(kind(choice=index, text="".join(one.text for one in tokens), tokens=tokens))
+    for number, whole in enumerate(draw(st.lists(st.booleans(), max_size=3))):
+        events.append(ToolCallBegun(choice=index, index=number, name=draw(st.sampled_from(["f", "get_weather"]))))
+        events += [
+            ToolCallArguments(choice=index, index=number, text=part)
+            for part in draw(st.lists(st.sampled_from(TEXTS), max_size=3))
+        ]
+        if draw(st.booleans()):  # syntax between calls, of which records tell
+            events.append(TextDelta(choice=index, text="", tokens=(draw(st.sampled_from(UNSEEN)),)))
+        if whole:
+            events.append(ToolCallEnded(choice=index, index=number))
     stop = draw(st.sampled_from([None, "", "stop", 9]))
     return [*events, ChoiceFinished(choice=index, reason=draw(st.sampled_from(FinishReason)), stop=stop)]
 
@@ -88,6 +101,7 @@ def answers(draw) -> tuple[Call, list[GenerationEvent]]:
         operation=Generate(prompt=TextPrompt(text="x"), n=n, readout=readout),
         include_usage=draw(st.booleans()),
         continuous_usage=draw(st.booleans()),
+        named_call=draw(st.booleans()),
     )
     queues = [draw(choices(index, readout)) for index in range(n)]
     turns = draw(st.permutations([index for index, events in enumerate(queues) for _ in events]))
@@ -97,7 +111,7 @@ def answers(draw) -> tuple[Call, list[GenerationEvent]]:
 
 def played(projector_type, call: Call, events: list[GenerationEvent]) -> tuple[list[dict], dict]:
     """The chunks of the stream that have choices, and the buffered object."""
-    projector = projector_type(call, Stamp(id="1", created=1, model="m"))
+    projector = projector_type(call, Stamp(id="0" * 24, created=1, model="m"))
     sent = [event.data for item in events for event in projector.feed(item)]
     # One line each, so that one write is one event for every reader of the format.
     assert all(b"\n" not in data and b"\r" not in data for data in sent)
@@ -124,7 +138,7 @@ def test_each_choice_has_one_finish_chunk_its_last_and_a_null_reason_before(proj
     for index, told in enumerate(by_choice(chunks, call.operation.n)):
         reasons = [choice["finish_reason"] for choice in told]
         assert reasons == [None] * (len(told) - 1) + [whole["choices"][index]["finish_reason"]]
-        assert reasons[-1] in ("stop", "length")
+        assert reasons[-1] in ("stop", "length", "tool_calls")
 
 
 @given(answer=answers())
@@ -151,7 +165,9 @@ def test_the_buffered_chat_is_the_fold_of_its_stream(answer):
     assert [choice["index"] for choice in whole["choices"]] == list(range(call.operation.n))
     for told, choice in zip(by_choice(chunks, call.operation.n), whole["choices"], strict=True):
         deltas = [part["delta"] for part in told]
-        assert choice["message"]["content"] == "".join(delta.get("content", "") for delta in deltas)
+        text = "".join(delta.get("content", "") for delta in deltas)
+        assert choice["message"]["content"] == (text or None if "tool_calls" in choice["message"] else text)
+        assert choice["message"].get("tool_calls", []) == gathered(deltas)
         reasoning = "".join(delta.get("reasoning_content", "") for delta in deltas)
         assert choice["message"].get("reasoning_content", "") == reasoning
         rows = [row for part in told if part["logprobs"] for row in part["logprobs"]["content"]]
@@ -161,6 +177,28 @@ def test_the_buffered_chat_is_the_fold_of_its_stream(answer):
         assert choice["stop_reason"] == told[-1]["stop_reason"]
     for field in ("prompt_token_ids", "prompt_logprobs"):
         assert [chunk[field] for chunk in chunks if field in chunk] == ([whole[field]] if field in whole else [])
+
+
+def gathered(deltas: list[dict]) -> list[dict]:
+    """Calls as a client puts them together: by index, the first delta of each with all but the arguments."""
+    calls: list[dict] = []
+    for delta in deltas:
+        for part in delta.get("tool_calls", []):
+            if part["index"] == len(calls):
+                calls.append({"id": part["id"], "type": part["type"], "function": dict(part["function"])})
+            else:
+                assert part.keys() == {"index", "function"}
+                calls[part["index"]]["function"]["arguments"] += part["function"]["arguments"]
+    return calls
+
+
+@given(answer=answers())
+def test_no_two_calls_of_an_answer_have_one_id(answer):
+    call, events = answer
+    _, whole = played(ChatProjector, call, events)
+    ids = [made["id"] for choice in whole["choices"] for made in choice["message"].get("tool_calls", [])]
+    assert len(set(ids)) == len(ids)
+    assert all(0 < len(made) <= 40 for made in ids)  # OpenAI takes no longer ones back
 
 
 @given(answer=answers())
@@ -193,7 +231,7 @@ def test_the_rows_of_a_chat_delta_join_to_its_content(answer):
         rows = (choice["logprobs"] or {"content": []})["content"]
         assert "".join(row["token"] for row in rows) == choice["delta"].get("content", "")
     for choice in whole["choices"]:
-        assert "".join(row["token"] for row in choice["logprobs"]["content"]) == choice["message"]["content"]
+        assert "".join(row["token"] for row in choice["logprobs"]["content"]) == (choice["message"]["content"] or "")
 
 
 @pytest.mark.seeds("S75", "S76", "S77", "S83")

@@ -12,6 +12,9 @@ from dragoman.core.request import (
     Role,
     SamplingParams,
     TextPart,
+    ToolChoice,
+    ToolMode,
+    ToolSpec,
 )
 from dragoman.surfaces.openai_chat import ChatCompletions
 
@@ -137,6 +140,52 @@ def test_malformed_modalities_are_refused(value):
         CHAT.parse(BASE | {"modalities": value})
     assert caught.value.param.partition(".")[0] == "modalities"
     assert caught.value.code is Code.INVALID_VALUE
+
+
+TOOL = {"type": "function", "function": {"name": "f"}}
+
+
+@pytest.mark.seeds("S119", "S122")
+def test_tools_become_part_of_the_conversation_and_their_naming_part_of_the_call():
+    choice = {"type": "function", "function": {"name": "f"}}
+    call = CHAT.parse(BASE | {"tools": [TOOL], "tool_choice": choice, "parallel_tool_calls": False})
+    assert call.operation.prompt.tools == (ToolSpec(name="f"),)
+    assert call.operation.prompt.tool_choice == ToolChoice(mode=ToolMode.REQUIRED, names=("f",), parallel=False)
+    assert (call.named_call, call.function_call, call.ignored) == (True, False, ())
+    older = CHAT.parse(BASE | {"functions": [{"name": "f"}]})
+    assert (older.named_call, older.function_call) == (False, True)
+    assert older.operation.prompt.tools == (ToolSpec(name="f"),)
+
+
+@pytest.mark.seeds("S123")
+@pytest.mark.parametrize(
+    "fields, strict, ignored",
+    [
+        ({}, False, ()),
+        ({"tools": [TOOL]}, False, ()),
+        ({"tools": [TOOL], "strict_tool_calls": False}, False, ()),
+        ({"tools": [TOOL], "strict_tool_calls": True}, True, ()),
+        ({"tools": [TOOL], "strict_tool_calls": True, "stream": True, "logprobs": True}, True, ()),
+        ({"strict_tool_calls": True}, False, ("strict_tool_calls",)),
+    ],
+)
+def test_calls_are_held_to_their_schemas_where_that_is_asked_for(fields, strict, ignored):
+    call = CHAT.parse(BASE | fields)
+    assert (call.operation.strict_tool_calls, call.ignored) == (strict, ignored)
+
+
+@pytest.mark.parametrize(
+    "fields, names",
+    [
+        ({"tools": [TOOL]}, {"tools": "tools", "tool_choice": "tool_choice"}),
+        ({"functions": [{"name": "f"}]}, {"tools": "functions", "tool_choice": "function_call"}),
+    ],
+)
+def test_what_a_model_cannot_do_with_tools_is_named_as_the_client_spelled_it(fields, names):
+    call = CHAT.parse(BASE | fields)
+    for feature, name in names.items():
+        error = Unsupported("no", code=Code.UNSUPPORTED_FIELD, feature=feature)
+        assert CHAT.error(error, call).body["error"]["param"] == name
 
 
 @pytest.mark.seeds("S73")

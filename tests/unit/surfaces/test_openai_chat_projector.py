@@ -17,6 +17,9 @@ from dragoman.core.events import (
     ReasoningDelta,
     TextDelta,
     TokenRecord,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
     Usage,
     Visibility,
 )
@@ -42,9 +45,9 @@ def call(*, n: int = 1, readout: Readout = NOTHING, **fields) -> Call:
     return Call(operation=Generate(prompt=HI, n=n, readout=readout), **fields)
 
 
-def answer(asked: Call, events: list[GenerationEvent] = EVENTS) -> tuple[list[dict], dict]:
+def answer(asked: Call, events: list[GenerationEvent] = EVENTS, **options) -> tuple[list[dict], dict]:
     """The stream's chunks without ``[DONE]``, and the buffered object."""
-    projector = ChatProjector(asked, STAMP)
+    projector = ChatProjector(asked, STAMP, **options)
     data = [event.data for item in events for event in projector.feed(item)]
     assert data.pop() == b"[DONE]"
     return [msgspec.json.decode(line) for line in data], msgspec.json.decode(msgspec.json.encode(projector.result()))
@@ -269,3 +272,208 @@ def test_names_that_look_like_the_templates_hole_are_kept():
     chunk = msgspec.json.decode(projector.feed(TextDelta(text="x"))[0].data)
     assert (chunk["model"], chunk["system_fingerprint"]) == ("a\0b", "\0")
     assert chunk["choices"][0]["delta"] == {"content": "x"}
+
+
+class TestCalls:
+    """Ids are ``call_``, the stamp's id, the choice and the call, so that none comes twice."""
+
+    EVENTS = (
+        ACCEPTED,
+        TextDelta(text="Let me see."),
+        ToolCallBegun(index=0, name="get_weather"),
+        ToolCallArguments(index=0, text='{"city":"Par'),
+        ToolCallArguments(index=0, text='is \N{SNOWMAN}"}'),
+        ToolCallEnded(index=0),
+        ToolCallBegun(index=1, name="now"),
+        ToolCallArguments(index=1, text="{}"),
+        ToolCallEnded(index=1),
+        ChoiceFinished(reason=FinishReason.TOOL_CALLS),
+        Finished(usage=USAGE),
+    )
+    CUT = (
+        ACCEPTED,
+        ToolCallBegun(index=0, name="f"),
+        ToolCallArguments(index=0, text='{"a":'),
+        ChoiceFinished(reason=FinishReason.LENGTH),
+        Finished(usage=USAGE),
+    )
+
+    def deltas(self, chunks: list[dict]) -> list[dict]:
+        return [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+
+    @pytest.mark.seeds("S119")
+    @pytest.mark.parametrize("asked", [call(), call(include_usage=True, continuous_usage=True)], ids=["plain", "usage"])
+    def test_a_call_is_named_once_and_then_grows_at_its_index(self, asked):
+        """peers.md 33, 37 and 43."""
+        chunks, _ = answer(asked, self.EVENTS)
+        assert self.deltas(chunks)[:8] == [
+            {"role": "assistant", "content": "", "refusal": None},
+            {"content": "Let me see."},
+            {
+                "tool_calls": [
+                    {
+                        "index": 0,
+                        "id": "call_1_0_0",
+                        "type": "function",
+                        "function": {"name": "get_weather", "arguments": ""},
+                    }
+                ]
+            },
+            {"tool_calls": [{"index": 0, "function": {"arguments": '{"city":"Par'}}]},
+            {"tool_calls": [{"index": 0, "function": {"arguments": 'is \N{SNOWMAN}"}'}}]},
+            {
+                "tool_calls": [
+                    {"index": 1, "id": "call_1_0_1", "type": "function", "function": {"name": "now", "arguments": ""}}
+                ]
+            },
+            {"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]},
+            {},
+        ]
+        # Every reason but the last is null (peers.md 40), and that is in the plural (peers.md 45).
+        reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks if chunk["choices"]]
+        assert reasons == [None] * 7 + ["tool_calls"]
+
+    @pytest.mark.seeds("S119")
+    def test_a_message_has_its_calls_whole_beside_its_text(self):
+        _, whole = answer(call(), self.EVENTS)
+        message = whole["choices"][0]["message"]
+        assert message["content"] == "Let me see."
+        assert message["tool_calls"] == [
+            {
+                "id": "call_1_0_0",
+                "type": "function",
+                "function": {"name": "get_weather", "arguments": '{"city":"Paris \N{SNOWMAN}"}'},
+            },
+            {"id": "call_1_0_1", "type": "function", "function": {"name": "now", "arguments": "{}"}},
+        ]
+
+    def test_a_message_of_calls_alone_has_no_content(self):
+        events = [event for event in self.EVENTS if not isinstance(event, TextDelta)]
+        _, whole = answer(call(), events)
+        assert whole["choices"][0]["message"]["content"] is None
+        assert answer(call())[1]["choices"][0]["message"]["content"] == "Paris"
+        assert "tool_calls" not in answer(call())[1]["choices"][0]["message"]
+
+    @pytest.mark.seeds("S57")
+    def test_a_call_that_the_budget_cut_ends_for_length_with_what_there_is_of_it(self):
+        """peers.md 30."""
+        chunks, whole = answer(call(), self.CUT)
+        assert chunks[-1]["choices"][0]["finish_reason"] == "length"
+        (choice,) = whole["choices"]
+        assert choice["finish_reason"] == "length"
+        assert choice["message"]["content"] is None
+        assert choice["message"]["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a":'}
+
+    @pytest.mark.parametrize(
+        "form, word",
+        [
+            ({}, "tool_calls"),
+            ({"named_call": True}, "stop"),
+            ({"function_call": True}, "function_call"),
+            ({"function_call": True, "named_call": True}, "stop"),
+        ],
+    )
+    def test_the_reason_is_openais_for_the_choice_that_was_made(self, form, word):
+        """peers.md 31: in both shapes the same."""
+        chunks, whole = answer(call(**form), self.EVENTS)
+        assert chunks[-1]["choices"][0]["finish_reason"] == word
+        assert whole["choices"][0]["finish_reason"] == word
+        assert answer(call(**form), self.CUT)[1]["choices"][0]["finish_reason"] == "length"
+        assert answer(call(**form))[1]["choices"][0]["finish_reason"] == "stop"  # peers.md 28
+
+    def test_the_older_form_has_one_call_in_a_field_of_its_own(self):
+        chunks, whole = answer(call(function_call=True), self.EVENTS)
+        assert self.deltas(chunks)[2:] == [
+            {"function_call": {"name": "get_weather", "arguments": ""}},
+            {"function_call": {"arguments": '{"city":"Par'}},
+            {"function_call": {"arguments": 'is \N{SNOWMAN}"}'}},
+            {},
+            {},
+            {},
+        ]
+        message = whole["choices"][0]["message"]
+        assert message["function_call"] == {"name": "get_weather", "arguments": '{"city":"Paris \N{SNOWMAN}"}'}
+        assert "tool_calls" not in message
+
+    @pytest.mark.parametrize("asked", [call(), call(function_call=True)], ids=["tools", "functions"])
+    def test_what_is_sent_is_what_the_official_types_say(self, asked):
+        chunks, whole = answer(asked, self.EVENTS)
+        for chunk in chunks:
+            TypeAdapter(ChatCompletionChunk).validate_python(chunk, strict=True)
+        answered = TypeAdapter(ChatCompletion).validate_python(whole, strict=True)
+        assert answered.choices[0].message.model_extra == {}
+
+    @pytest.mark.seeds("S42")
+    def test_the_official_accumulator_reads_calls_of_two_choices_as_the_buffered_object(self):
+        events = [
+            ACCEPTED,
+            ToolCallBegun(choice=1, index=0, name="g"),
+            ToolCallBegun(choice=0, index=0, name="f"),
+            ToolCallArguments(choice=1, index=0, text='{"b":'),
+            ToolCallArguments(choice=0, index=0, text="{}"),
+            ToolCallEnded(choice=0, index=0),
+            ToolCallArguments(choice=1, index=0, text="2}"),
+            ChoiceFinished(choice=0, reason=FinishReason.TOOL_CALLS),
+            ToolCallEnded(choice=1, index=0),
+            ChoiceFinished(choice=1, reason=FinishReason.TOOL_CALLS),
+            Finished(usage=USAGE),
+        ]
+        chunks, whole = answer(call(n=2), events)
+        state = ChatCompletionStreamState()
+        for chunk in chunks:
+            state.handle_chunk(ChatCompletionChunk.model_validate(chunk))
+        told = state.current_completion_snapshot
+        ids = set()
+        for folded, buffered in zip(told.choices, ChatCompletion.model_validate(whole).choices, strict=True):
+            (made,), (same,) = folded.message.tool_calls, buffered.message.tool_calls
+            assert (made.id, made.function.name) == (same.id, same.function.name)
+            assert made.function.arguments == same.function.arguments
+            ids.add(made.id)
+        assert len(ids) == 2
+
+    def test_calls_are_counted_as_they_grow(self):
+        events = [
+            ACCEPTED,
+            ToolCallBegun(index=0, name="f", generated=3),
+            ToolCallArguments(index=0, text="{}", generated=5),
+            ToolCallEnded(index=0, generated=7),
+            ChoiceFinished(reason=FinishReason.TOOL_CALLS),
+            Finished(usage=USAGE),
+        ]
+        chunks, _ = answer(call(include_usage=True, continuous_usage=True), events)
+        assert [chunk["usage"]["completion_tokens"] for chunk in chunks[:-1]] == [0, 3, 5, 7]
+
+    def test_syntax_around_a_call_has_ids_and_no_rows(self):
+        """peers.md 48: log-probabilities go together with tools, in a stream, too."""
+        syntax = TokenRecord(id=9, text="", data=b"<tool_call>", logprob=-0.5, visibility=Visibility.HIDDEN)
+        events = [
+            ACCEPTED,
+            TextDelta(text="Y", tokens=(shown("Y"),)),
+            TextDelta(text="", tokens=(syntax,)),
+            *self.EVENTS[2:],
+        ]
+        chunks, whole = answer(call(readout=Readout(logprobs=0, token_ids=True)), events)
+        assert chunks[2]["choices"][0]["token_ids"] == [9]
+        assert chunks[2]["choices"][0]["logprobs"] == {"content": [], "refusal": None}
+        assert [row["token"] for row in whole["choices"][0]["logprobs"]["content"]] == ["Y"]
+        assert whole["choices"][0]["token_ids"] == [ord("Y"), 9]
+
+
+@pytest.mark.parametrize("asked", [call(), call(readout=Readout(logprobs=0))], ids=["plain", "rows"])
+@pytest.mark.parametrize(
+    "setting, names",
+    [
+        ("reasoning_content", {"reasoning_content"}),
+        ("reasoning", {"reasoning"}),
+        ("both", {"reasoning_content", "reasoning"}),
+    ],
+)
+def test_reasoning_is_called_what_the_server_was_told(setting, names, asked):
+    events = [ACCEPTED, ReasoningDelta(text="H\0m"), ReasoningDelta(text="m."), *EVENTS[1:]]
+    chunks, whole = answer(asked, events, reasoning=setting)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert deltas[1:3] == [dict.fromkeys(names, "H\0m"), dict.fromkeys(names, "m.")]
+    message = whole["choices"][0]["message"]
+    assert {name: message.get(name) for name in ("reasoning_content", "reasoning") if name in message} == dict.fromkeys(
+        names, "H\0mm."
+    )
