@@ -51,6 +51,8 @@ class _Container:
     closer: str
     is_object: bool
     count: int = 0
+    inline: bool = False
+    """Its items belong to what is around it, as behind Python's ``**``."""
 
 
 @dataclass(slots=True)
@@ -61,6 +63,8 @@ class ArgumentsReader:
     done: bool = False
     rest: str = ""
     """What is not read yet; after the end, what stands behind it."""
+    failed: bool = False
+    """Never: what it does not know it reads kindly."""
     _open: list[_Container] = field(default_factory=list)
     _state: Callable[[ArgumentsReader], str | None] | None = None
     _quote: str = ""
@@ -88,6 +92,8 @@ class ArgumentsReader:
             return self._leave()
         if not container.is_object:
             return self._value(comma="," if container.count else "")
+        if self.rest.startswith("**"):
+            return self._inline()
         if not (self._could_be_quoted() or re.search(rf"[:=,{re.escape(container.closer)}]", self.rest)):
             return None
         quote = self._opening_quote()
@@ -101,6 +107,16 @@ class ArgumentsReader:
         self.rest = self.rest[len(key) :]
         self._state = ArgumentsReader._assignment
         return comma + json.dumps(key.strip(), ensure_ascii=False)
+
+    def _inline(self) -> str | None:
+        """Keywords as one object."""
+        opener = self.rest[2:].lstrip()
+        if not opener:
+            return None
+        self.rest = opener[1:]
+        if opener[0] == "{":
+            self._open.append(_Container("}", is_object=True, count=self._open[-1].count, inline=True))
+        return ""
 
     def _assignment(self) -> str | None:
         """Between a key and its value."""
@@ -204,6 +220,9 @@ class ArgumentsReader:
         container = self._open.pop()
         self.rest = self.rest[len(container.closer) :]
         self.done = not self._open
+        if container.inline:
+            self._open[-1].count = container.count
+            return ""
         return "}" if container.is_object else "]"
 
 
