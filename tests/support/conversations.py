@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.core.request import Conversation, Message, Role, TextPart, Thinking, ToolCall
+from dragoman.core.request import Conversation, Message, Role, TextPart, Thinking, ToolCall, ToolChoice, ToolSpec
 
 
 def conversation(
@@ -13,6 +13,8 @@ def conversation(
     *,
     add_generation_prompt: bool = True,
     continue_final: bool = False,
+    tools: list[dict[str, Any]] | None = None,
+    tool_choice: ToolChoice | None = None,
     thinking: Thinking | None = None,
     template_args: dict[str, Any] | None = None,
 ) -> Conversation:
@@ -20,6 +22,8 @@ def conversation(
         messages=tuple(map(_message, messages)),
         add_generation_prompt=add_generation_prompt,
         continue_final=continue_final,
+        tools=tuple(map(_tool, tools or ())),
+        tool_choice=tool_choice or ToolChoice(),
         thinking=thinking or Thinking(),
         template_args=template_args or {},
     )
@@ -43,3 +47,7 @@ def _tool_call(call: dict[str, Any]) -> ToolCall:
         name=call["function"]["name"],
         arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
     )
+
+
+def _tool(tool: dict[str, Any]) -> ToolSpec:
+    return ToolSpec(**tool["function"])

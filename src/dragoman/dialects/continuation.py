@@ -1,7 +1,8 @@
 """Ends a prompt inside its last message, so that the answer goes on there (S49, S64).
 
 Only a template knows where it writes a message and what it adds behind it. So a bookmark, a character that occurs nowhere else, is put
-behind the message's text, and the prompt ends where the template carried it. Transformers finds the place in the same way.
+behind the message's text, and the prompt ends where the template carried it. Transformers finds the place in the same way. A message
+that holds nothing but reasoning goes on inside that.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import JsonObject
+from dragoman.core.request import Message
 from dragoman.dialects.veil import free_characters
 
 
@@ -25,11 +27,16 @@ def bookmark(texts: Iterable[str]) -> str:
     return mark
 
 
+def last_said(message: Message) -> str:
+    """The text inside which a message goes on: what it said, or thought where it has said nothing yet."""
+    return message.text or message.reasoning or ""
+
+
 def marked(messages: Sequence[JsonObject], mark: str) -> list[JsonObject]:
-    """The messages for a template, with the ``mark`` behind the text of the last."""
+    """The messages for a template, with the ``mark`` behind what the last of them has said last."""
     *others, last = messages
-    content: Json = f"{last['content']}{mark}"
-    return [*others, {**last, "content": content}]
+    names = ("content",) if last["content"] or "reasoning_content" not in last else ("reasoning_content", "thinking")
+    return [*others, {**last, **{name: f"{last[name]}{mark}" for name in names}}]
 
 
 def cut(written: str, mark: str) -> str:

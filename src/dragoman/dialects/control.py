@@ -5,10 +5,14 @@ Knows nothing of templates. A text is harmless if no part of it can be part of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from dragoman.core.text import held_back
 from dragoman.dialects.literals import any_of
+
+_WORD: Final = re.compile(r"[A-Za-z0-9_.$-]*")
 
 
 class ControlTexts:
@@ -22,6 +26,7 @@ class ControlTexts:
         self.alphabet = frozenset(self._joined) - {"\0"}
         """The characters of control tokens; text without any of them can be part of none."""
         self._marks = any_of("".join(map(_punctuation, self._texts)))
+        self._open_ended = tuple(text for text in self._texts if any(map(_WORD.fullmatch, (text[0], text[-1]))))
 
     def occurrences(self, text: str) -> Iterator[tuple[int, int]]:
         """Every place where a control token's text stands, as half-open ranges in order of their start.
@@ -55,11 +60,19 @@ class ControlTexts:
 
     def is_apart_from(self, text: str) -> bool:
         """Whether no control token can contain, be contained in, or overlap with an occurrence of ``text``."""
+        return self._is_apart_from(text, self._texts)
+
+    def is_plain_word(self, text: str) -> bool:
+        """Whether ``text`` is a name as programs have them, and apart from all control tokens."""
+        # Most tokens begin and end with punctuation, which no word has, so only the few others need a look.
+        return _WORD.fullmatch(text) is not None and self._is_apart_from(text, self._open_ended)
+
+    def _is_apart_from(self, text: str, overlapping: tuple[str, ...]) -> bool:
         return (
             text not in self._joined
             and not self.has_whole(text)
-            and not held_back(text, self._texts)
-            and not any(held_back(special, (text,)) for special in self._texts)
+            and not held_back(text, overlapping)
+            and not any(held_back(special, (text,)) for special in overlapping)
         )
 
 

@@ -28,7 +28,16 @@ def chat_environment() -> ImmutableSandboxedEnvironment:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Says no aloud: Jinja2 would print nothing for an attribute that is unsafe, and fail only on its use."""
+    """Says no aloud: Jinja2 would print nothing for an attribute that is unsafe, and fail only on its use.
+
+    Lists may be added to and taken from, though not in Transformers: Kimi K2's template keeps a queue. They live for one render.
+    """
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read ``attr`` of ``obj``."""
+        if type(obj) is list and attr in ("append", "pop"):
+            return True
+        return super().is_safe_attribute(obj, attr, value)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> NoReturn:
         raise SecurityError(f"access to {attribute!r} of a {type(obj).__name__} is unsafe")

@@ -1,66 +1,153 @@
-"""A conversation as templates see it: dictionaries in the shape of OpenAI's chat messages, as Transformers passes them.
+"""A conversation as templates see it: dictionaries in the shape of OpenAI's chat messages and tools, as Transformers passes them.
 
-Every text that a client wrote goes through ``write`` on its way, keys included; what we write ourselves does not.
+Every text that a client wrote goes through a ``Pen`` on its way, keys included; what we write ourselves does not.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from dragoman.core.json import Json, JsonObject
-from dragoman.core.request import Message, Role, ToolCall
+from dragoman.core.request import Conversation, Message, Role, ToolCall, ToolMode, ToolSpec
 
 Write: TypeAlias = Callable[[str], str]
 
 
-def template_messages(messages: Sequence[Message], *, knows_developer: bool, write: Write) -> list[JsonObject]:
-    """The messages for a template; it sees system turns for developer ones unless it ``knows_developer``."""
-    return [_message(message, knows_developer=knows_developer, write=write) for message in messages]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pen:
+    """How each kind of a client's text is written.
+
+    ``prose`` is what a model reads. ``word`` is for names, ids and keys, which templates look up and sort, and ``term`` for values that
+    templates compare, such as the types in a schema.
+    """
+
+    prose: Write
+    word: Write
+    term: Write
 
 
-def rewritten(value: Json, write: Write) -> Json:
-    """A copy of ``value`` with every string in it, keys too, passed through ``write``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallShape:
+    """What a template expects of an earlier turn that only called tools: most add its content to other strings, and walk its arguments."""
+
+    arguments_as_text: bool = False
+    content_is_null: bool = False
+
+
+SHAPES: tuple[CallShape, ...] = (
+    CallShape(),
+    CallShape(arguments_as_text=True),
+    CallShape(arguments_as_text=True, content_is_null=True),
+)
+"""All that are known, the commonest first."""
+
+_KEYWORDS: Final = frozenset(
+    {
+        *("type", "description", "title", "default", "enum", "const", "format", "pattern", "nullable", "examples"),
+        *("properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs"),
+        *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
+    }
+)
+"""Keys of a JSON Schema that templates ask for, and must find. No model has control tokens that are made of them."""
+
+
+def template_messages(messages: Sequence[Message], *, pen: Pen, shape: CallShape = SHAPES[0]) -> list[JsonObject]:
+    """The messages for a template, tool results in the order of the calls that they answer (S119)."""
+    return [_message(message, pen, shape) for message in in_call_order(messages)]
+
+
+def template_tools(conversation: Conversation, *, pen: Pen) -> list[Json] | None:
+    """The tools for a template: all of them, however few may be called, so that prompts keep their common beginning.
+
+    None where there are none, or none may be called. What a client left out is there nevertheless, since templates take it for granted;
+    ``strict`` is for us alone.
+    """
+    if not conversation.tools or conversation.tool_choice.mode is ToolMode.NONE:
+        return None
+    return [_tool(tool, pen) for tool in conversation.tools]
+
+
+def in_call_order(messages: Sequence[Message]) -> Iterable[Message]:
+    """The messages, with each row of tool results in the order of its calls. Results of no call stay behind the others."""
+    places: dict[str | None, int] = {}
+    results: list[Message] = []
+    for message in messages:
+        if message.role is Role.TOOL:
+            results.append(message)
+            continue
+        yield from sorted(results, key=lambda result: places.get(result.tool_call_id, len(places)))
+        results = []
+        places = {call.id: place for place, call in enumerate(message.tool_calls)}
+        yield message
+    yield from sorted(results, key=lambda result: places.get(result.tool_call_id, len(places)))
+
+
+def rewritten(value: Json, write: Write, *, key: Write | None = None) -> Json:
+    """A copy of ``value`` with every string in it passed through ``write``, and keys through ``key`` where that is given."""
     match value:
         case str():
             return write(value)
         case Mapping():
-            return {write(key): rewritten(item, write) for key, item in value.items()}
+            return {(key or write)(name): rewritten(item, write, key=key) for name, item in value.items()}
         case Sequence():
-            return [rewritten(item, write) for item in value]
+            return [rewritten(item, write, key=key) for item in value]
         case _:
             return value
 
 
-def _message(message: Message, *, knows_developer: bool, write: Write) -> JsonObject:
-    role = Role.SYSTEM if message.role is Role.DEVELOPER and not knows_developer else message.role
-    # Templates add content to other strings without asking, so a turn that only calls tools has an empty one.
-    shaped: dict[str, Json] = {"role": role.value, "content": write(message.text)}
+def object_of(arguments: str) -> JsonObject | None:
+    """The object that the text of a call's arguments stands for, or None. Blank text is a call without arguments."""
+    if not arguments.strip():
+        return {}
+    try:
+        value: Json = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _message(message: Message, pen: Pen, shape: CallShape) -> JsonObject:
+    content: Json = pen.prose(message.text)
+    if message.tool_calls and not message.parts and shape.content_is_null:
+        content = None
+    shaped: dict[str, Json] = {"role": message.role.value, "content": content}
     if message.name is not None:
-        shaped["name"] = write(message.name)
+        shaped["name"] = pen.word(message.name)
     if message.reasoning is not None:
         # gpt-oss' template has another name for it, and Transformers gives it both.
-        shaped["reasoning_content"] = shaped["thinking"] = write(message.reasoning)
+        shaped["reasoning_content"] = shaped["thinking"] = pen.prose(message.reasoning)
     if message.tool_calls:
-        shaped["tool_calls"] = [_tool_call(call, write) for call in message.tool_calls]
+        shaped["tool_calls"] = [_tool_call(call, pen, shape) for call in message.tool_calls]
     if message.tool_call_id is not None:
-        shaped["tool_call_id"] = write(message.tool_call_id)
+        shaped["tool_call_id"] = pen.word(message.tool_call_id)
     return shaped
 
 
-def _tool_call(call: ToolCall, write: Write) -> JsonObject:
+def _tool_call(call: ToolCall, pen: Pen, shape: CallShape) -> JsonObject:
+    arguments: Json = object_of(call.arguments)
+    if arguments is None or shape.arguments_as_text:
+        arguments = call.arguments.strip() or "{}"
     return {
-        "id": write(call.id),
+        "id": pen.word(call.id),
         "type": "function",
-        "function": {"name": write(call.name), "arguments": rewritten(_arguments(call.arguments), write)},
+        "function": {"name": pen.word(call.name), "arguments": rewritten(arguments, pen.prose, key=pen.word)},
     }
 
 
-def _arguments(text: str) -> Json:
-    """Templates expect the object; what is none, as a model may have written it, stays the text that it was."""
-    try:
-        value: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, dict) else text
+def _tool(tool: ToolSpec, pen: Pen) -> JsonObject:
+    parameters: Json = {"type": "object", "properties": {}}
+    if tool.parameters is not None:
+        parameters = rewritten(
+            tool.parameters, pen.term, key=lambda name: name if name in _KEYWORDS else pen.word(name)
+        )
+    return {
+        "type": "function",
+        "function": {
+            "name": pen.word(tool.name),
+            "description": pen.prose(tool.description),
+            "parameters": parameters,
+        },
+    }

@@ -42,8 +42,12 @@ class TestRendering:
         "specials", [(), ("<s>", "</s>", "[INST]", "<tool_call>")], ids=["no_specials", "specials"]
     )
     def test_prompts_are_those_of_transformers(self, case: dict, specials: tuple[str, ...]):
+        args = dict(case["template_args"])
         chat = conversation(
-            case["messages"], add_generation_prompt=case["add_generation_prompt"], template_args=case["template_args"]
+            case["messages"],
+            add_generation_prompt=case["add_generation_prompt"],
+            tools=args.pop("tools", None),
+            template_args=args,
         )
         runner = ChatTemplate(
             case["template"], bos_token=case["bos_token"], eos_token=case["eos_token"], specials=specials

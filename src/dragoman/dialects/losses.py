@@ -1,0 +1,65 @@
+"""Tells whether a template leaves out what was said: it may branch on roles, and have no branch for one.
+
+Templates trim, escape and move texts, so a text need not stand in the prompt as it was sent. Hence the messages are marked, each in a
+character of its own that occurs nowhere else, and the marks are looked for in what the template makes of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from dragoman.core.request import Message, Role, TextPart, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Messages, and the marks that each must reach the prompt."""
+
+    messages: tuple[Message, ...]
+    marks: frozenset[str]
+
+
+def endangers(messages: tuple[Message, ...]) -> bool:
+    """Whether there is anything that templates are known to leave out.
+
+    That is the text of instructions and of turns whose neighbour has the same role, and calls that are not alone in their turn.
+    """
+    return next(_endangered(messages), None) is not None or any(len(message.tool_calls) > 1 for message in messages)
+
+
+def marked(messages: tuple[Message, ...], free: Iterator[str]) -> Marked:
+    """The messages with a character from ``free`` on everything of that kind, and on every call."""
+    turns = list(messages)
+    marks: list[str] = []
+    for index in _endangered(messages):
+        if (mark := next(free, None)) is None:
+            break
+        marks.append(mark)
+        turns[index] = replace(messages[index], parts=(*messages[index].parts, TextPart(text=mark)))
+    renamed: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        if message.tool_calls:
+            calls = []
+            for call, mark in zip(message.tool_calls, free, strict=False):
+                marks.append(mark)
+                calls.append(_marked_call(call, mark))
+                renamed[call.id] = calls[-1].id
+            turns[index] = replace(turns[index], tool_calls=(*calls, *message.tool_calls[len(calls) :]))
+        elif message.tool_call_id in renamed:
+            turns[index] = replace(message, tool_call_id=renamed[message.tool_call_id])
+    return Marked(tuple(turns), frozenset(marks))
+
+
+def _endangered(messages: tuple[Message, ...]) -> Iterator[int]:
+    alike = {i + k for i, (one, other) in enumerate(pairwise(messages)) if one.role is other.role for k in (0, 1)}
+    for index, message in enumerate(messages):
+        instructs = message.role in (Role.SYSTEM, Role.DEVELOPER)
+        if (instructs or (index in alike and message.role is not Role.TOOL)) and message.text.strip():
+            yield index
+
+
+def _marked_call(call: ToolCall, mark: str) -> ToolCall:
+    """Marked in its name and its id, for some templates write just one of them, and with an id as long as before, which some check."""
+    return replace(call, name=call.name + mark, id=call.id[:-1] + mark)
