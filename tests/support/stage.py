@@ -6,6 +6,7 @@ import asyncio
 
 from dragoman.core.request import Conversation, Generate, Message, Role, TextPart, TextPrompt
 from dragoman.core.results import ModelCard
+from dragoman.dialects.base import Dialect
 from dragoman.serving.service import Service
 from support.hand_engine import HandEngine
 from support.observers import Diary
@@ -18,12 +19,12 @@ RAW = TextPrompt(text="Once")
 class Stage:
     """A service and everything around it."""
 
-    def __init__(self, engine: HandEngine | None = None, **options) -> None:
+    def __init__(self, engine: HandEngine | None = None, dialect: Dialect | None = None, **options) -> None:
         self.engine = engine or HandEngine()
         self.diary = Diary()
         self.service = Service(
             engine=self.engine,
-            dialect=TagDialect(),
+            dialect=dialect or TagDialect(),
             card=ModelCard(id="small", created=1, context_length=0),
             clock=asyncio.get_running_loop().time,
             observer=self.diary,

@@ -116,6 +116,8 @@ class GenerationEndpoint:
 
     def _headers(self, call: Call, generation: Generation) -> dict[str, str]:
         headers = {"x-dragoman-queue-wait-ms": str(round(generation.queue_wait * 1000))}
+        if generation.repairs:
+            headers["x-dragoman-repaired"] = ", ".join(generation.repairs)
         return headers | ignored_header(call.ignored, self._service.unused(call.operation), call.spelling)
 
 

@@ -36,6 +36,7 @@ class BestOf:
     def __init__(self, generation: Generation, operation: Generate) -> None:
         self.accepted = generation.accepted
         self.queue_wait = generation.queue_wait
+        self.repairs = generation.repairs
         self._generation = generation
         self._n = operation.n
         self._best_of = operation.best_of or operation.n

@@ -13,6 +13,7 @@ from dragoman.core.limits import MAX_PROMPT_BYTES
 from dragoman.core.request import Generate, Prompt, SamplingParams, TextPrompt, TokenPrompt
 from dragoman.engines.base import EngineInfo
 from dragoman.serving.attribution import attributed
+from dragoman.serving.constraint import enforced
 from dragoman.serving.prompts import reads_out
 
 Need: TypeAlias = tuple[str, str]
@@ -84,6 +85,8 @@ def _needs(operation: Generate, prompts: tuple[Prompt, ...]) -> Iterator[Need]:
         yield "tokenize", "token_ids"
     if operation.limits.stop_token_ids:
         yield "stop_ids", "stop_token_ids"
+    for feature in enforced(operation):
+        yield "grammar", feature
     yield from _sampling_needs(operation)
 
 

@@ -29,7 +29,17 @@ _NOTHING: Final = Usage(prompt_tokens=0, completion_tokens=0)
 class Fanout:
     """A ``Generation`` of several parts. ``await start()`` first; it returns when the engine has accepted one of them."""
 
-    def __init__(self, *, parts: tuple[Part, ...], begin: Begin, lease: Lease, spawn: Spawn, pinned: bool) -> None:
+    def __init__(
+        self,
+        *,
+        parts: tuple[Part, ...],
+        begin: Begin,
+        lease: Lease,
+        spawn: Spawn,
+        pinned: bool,
+        repairs: tuple[str, ...],
+    ) -> None:
+        self.repairs = repairs
         self.accepted = Accepted(prompt_tokens=0)
         self.queue_wait = lease.waited
         self._parts = deque(parts)

@@ -27,6 +27,11 @@ class Generation(Protocol):
         """Seconds that the request waited for its slot."""
         ...
 
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What had to be changed in the conversation before the model's template could write it."""
+        ...
+
     def __aiter__(self) -> AsyncIterator[GenerationEvent]:
         """The events, in the order that ``core.events`` states."""
         ...
@@ -39,7 +44,8 @@ class Generation(Protocol):
 class Single:
     """The answer that is one sequence: its choice between ``Accepted`` and ``Finished``."""
 
-    def __init__(self, choice: Choice, lease: Lease) -> None:
+    def __init__(self, choice: Choice, lease: Lease, repairs: tuple[str, ...]) -> None:
+        self.repairs = repairs
         self.accepted = Accepted(prompt_tokens=choice.accept.prompt_tokens, cached_tokens=choice.accept.cached_tokens)
         self.queue_wait = lease.waited
         self._choice = choice
@@ -48,7 +54,9 @@ class Single:
         self._events = self._answer()
 
     @classmethod
-    async def start(cls, begin: Callable[[Released], Awaitable[Choice]], lease: Lease) -> Single:
+    async def start(
+        cls, begin: Callable[[Released], Awaitable[Choice]], lease: Lease, repairs: tuple[str, ...]
+    ) -> Single:
         """Begin; returns when the engine has accepted. Raises ``ServiceError`` before that."""
         try:
             choice = await begin(lease.end)
@@ -56,7 +64,7 @@ class Single:
             lease.cancelled()
             raise
         lease.accepted(choice.accept)
-        return cls(choice, lease)
+        return cls(choice, lease, repairs)
 
     def __aiter__(self) -> AsyncIterator[GenerationEvent]:
         return self._events

@@ -50,7 +50,9 @@ def prompts_of(operation: Generate, dialect: Dialect, info: EngineInfo) -> tuple
             assert_never(operation.prompt)
 
 
-def parts_of(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo, isolation: str) -> tuple[Part, ...]:
+def parts_of(
+    operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo, isolation: str, grammar: str | None = None
+) -> tuple[Part, ...]:
     """The sequences, in the order of their choices: all answers to the first prompt, then those to the second."""
     limits, readout = operation.limits, operation.readout
     answers = operation.best_of or operation.n
@@ -61,6 +63,7 @@ def parts_of(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo,
         stop_token_ids=limits.stop_token_ids,
         sampling=operation.sampling,
         ignore_eos=limits.ignore_eos,
+        grammar=grammar,
         # The likeliest of several can only be told by their tokens' probabilities.
         logprobs=0 if readout.logprobs is None and answers > operation.n else readout.logprobs,
         token_ids=readout.token_ids,

@@ -23,6 +23,7 @@ from dragoman.serving import capabilities
 from dragoman.serving.answer import AnswerReader, RawText
 from dragoman.serving.best_of import BestOf
 from dragoman.serving.choice import Choice, Desk, Reading, Released, begin
+from dragoman.serving.constraint import grammar_for
 from dragoman.serving.fanout import Fanout
 from dragoman.serving.gate import RETRY_AFTER, Gate
 from dragoman.serving.generation import Generation, Single
@@ -30,6 +31,7 @@ from dragoman.serving.lease import Lease, Tally
 from dragoman.serving.parts import Part, parts_of, prompts_of
 from dragoman.serving.pieces import Pieces
 from dragoman.serving.prompts import PromptView, view_of
+from dragoman.serving.strict_calls import Signatures, StrictCalls
 
 MAX_QUEUE: Final = 8
 QUEUE_TIMEOUT: Final = 300.0
@@ -93,6 +95,8 @@ class Service:
         info = self._ready(operation.model)
         prompts = prompts_of(operation, self._dialect, info)
         capabilities.check(operation, prompts, info)
+        grammar = grammar_for(operation, prompts[0], self._dialect, info)
+        strict = self._strict(operation)
         views = [await self._view(operation, prompt) for prompt in prompts]
         gate = self._open_gate(info)
         lease = Lease(
@@ -105,19 +109,29 @@ class Service:
             observer=self._observer,
         )
         desk = Desk(engine=self._engine, info=info, pieces=self._pieces, spawn=self._spawn)
-        parts = parts_of(operation, prompts, info, isolation)
+        parts = parts_of(operation, prompts, info, isolation, grammar)
 
         async def start(part: Part, slot: int, read: PromptRead | None, released: Released) -> Choice:
             view = views[part.prompt] if read is None else replace(views[part.prompt], known=read)
             reading = Reading(
-                reader=self._reader(operation, part, info), view=view, pace=lease.pace(), choice=part.choice
+                reader=self._reader(operation, part, info),
+                view=view,
+                pace=lease.pace(),
+                choice=part.choice,
+                strict=strict(),
             )
             return await begin(desk, replace(part.request, slot=slot), reading, released)
 
+        repairs = prompts[0].repairs if isinstance(prompts[0], TextPrompt) else ()
         if len(parts) == 1:
-            return await Single.start(partial(start, parts[0], lease.slot, None), lease)
+            return await Single.start(partial(start, parts[0], lease.slot, None), lease, repairs)
         fanout = Fanout(
-            parts=parts, begin=start, lease=lease, spawn=self._spawn, pinned=operation.cache_slot is not None
+            parts=parts,
+            begin=start,
+            lease=lease,
+            spawn=self._spawn,
+            pinned=operation.cache_slot is not None,
+            repairs=repairs,
         )
         await fanout.start()
         return BestOf(fanout, operation) if (operation.best_of or 0) > operation.n else fanout
@@ -126,6 +140,13 @@ class Service:
         """What the operation asks for and this model has no use for, in neutral words."""
         source = operation.prompt if isinstance(operation, Generate) else operation.source
         return self._dialect.ignores(source) if isinstance(source, Conversation) else ()
+
+    def _strict(self, operation: Generate) -> Callable[[], StrictCalls | None]:
+        """What makes a watcher for each choice; the schemas are read once. Raises ``InvalidRequest`` for one that is none."""
+        conversation = operation.prompt
+        if not operation.strict_tool_calls or not isinstance(conversation, Conversation):
+            return lambda: None
+        return partial(StrictCalls, Signatures(conversation.tools))
 
     async def _view(self, operation: Generate, prompt: Prompt) -> PromptView:
         gap = operation.prompt

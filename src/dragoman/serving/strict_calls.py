@@ -26,11 +26,18 @@ from dragoman.core.request import ToolSpec
 _NO_PARAMETERS: Final[JsonObject] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-class StrictCalls:
-    """Watches one choice. Raises ``InvalidRequest`` naming ``tools`` for a schema that is none."""
+class Signatures(dict[str, jsonschema_rs.Validator]):
+    """The tools' schemas, by name. Raises ``InvalidRequest`` naming ``tools`` for one that is none."""
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
-        self._schemas = {tool.name: _validator(tool) for tool in tools}
+        super().__init__((tool.name, _validator(tool)) for tool in tools)
+
+
+class StrictCalls:
+    """Watches one choice."""
+
+    def __init__(self, signatures: Signatures) -> None:
+        self._schemas = signatures
         self._name = ""
         self._arguments: list[str] = []
         self._open = False
@@ -68,7 +75,9 @@ class StrictCalls:
 
 def _validator(tool: ToolSpec) -> jsonschema_rs.Validator:
     try:
-        return jsonschema_rs.validator_for(dict(_NO_PARAMETERS if tool.parameters is None else tool.parameters), retriever=_fetch_nothing)
+        return jsonschema_rs.validator_for(
+            dict(_NO_PARAMETERS if tool.parameters is None else tool.parameters), retriever=_fetch_nothing
+        )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise InvalidRequest(
             f"the parameters of {tool.name} are not a JSON Schema: {error}", code=Code.INVALID_VALUE, feature="tools"

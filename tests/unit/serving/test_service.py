@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -18,10 +19,13 @@ from dragoman.core.request import (
     SamplingParams,
     TextPrompt,
     Tokenize,
+    ToolSpec,
 )
 from dragoman.protocol.frames import Progress
+from support.call_parser import CallParser
 from support.hand_engine import END, FEATURES, HandEngine, info
 from support.stage import CHAT, RAW, Stage
+from support.tag_dialect import TagDialect
 from support.virtual_time import settle
 
 
@@ -472,3 +476,48 @@ async def test_a_thousand_answers_two_at_a_time_never_meet() -> None:
     assert await asyncio.gather(*map(ask, names)) == names
     player.cancel()
     assert stage.service.health().completed == 1000
+
+
+class Caller(TagDialect):
+    """Its answers may hold calls: ``[name|arguments]``."""
+
+    def parser(self, conversation, prompt) -> CallParser:
+        return CallParser()
+
+
+@pytest.mark.seeds("S57")
+@pytest.mark.parametrize(
+    ("said", "limited", "reason"),
+    [
+        ("[f|{}]", False, FinishReason.TOOL_CALLS),
+        ("Well. [f|{}] [g|{}]", False, FinishReason.TOOL_CALLS),
+        ("[f|{}]", True, FinishReason.LENGTH),
+        ("[f|{", True, FinishReason.LENGTH),
+        ("[f|{", False, FinishReason.STOP),  # the model broke it off, so there is no call to answer
+        ("no call", False, FinishReason.STOP),
+        ("[f|{}] then .", False, FinishReason.STOP),  # the client's stop was met
+    ],
+)
+async def test_an_answer_says_calls_only_where_they_are_whole_and_ended_it(said, limited, reason) -> None:
+    stage = Stage(dialect=Caller())
+    generation, stream = await stage.running(Generate(prompt=CHAT, limits=OutputLimits(stop=(".",))))
+    stream.say(*said.replace("Well.", "Well"))
+    stream.done(emitted=len(said), length_limited=limited)
+    finished = [event async for event in generation if isinstance(event, ChoiceFinished)]
+    assert [event.reason for event in finished] == [reason]
+    await generation.aclose()
+
+
+@pytest.mark.seeds("S123")
+async def test_strict_calls_that_do_not_hold_fail_the_answer() -> None:
+    stage = Stage(dialect=Caller())
+    conversation = replace(CHAT, tools=(ToolSpec(name="f"),))
+    generation, stream = await stage.running(Generate(prompt=conversation, strict_tool_calls=True))
+    stream.say('[f|{"a":1}]')
+    with pytest.raises(EngineFailed, match="Additional properties") as failure:
+        async for _ in generation:
+            pass
+    assert failure.value.code is Code.INVALID_TOOL_CALL
+    await generation.aclose()
+    assert stream.cancelled
+    assert stage.diary.load == (0, 0)

@@ -14,7 +14,7 @@ from dragoman.core.events import (
     ToolCallEnded,
 )
 from dragoman.core.request import ToolSpec
-from dragoman.serving.strict_calls import StrictCalls
+from dragoman.serving.strict_calls import Signatures, StrictCalls
 
 WEATHER = ToolSpec(
     name="weather",
@@ -34,7 +34,7 @@ def call(name: str, *arguments: str, ended: bool = True) -> list:
 
 
 def watch(*events) -> None:
-    strict = StrictCalls((WEATHER, NOW))
+    strict = StrictCalls(Signatures((WEATHER, NOW)))
     for event in events:
         strict.check(event)
 
@@ -74,5 +74,5 @@ def test_what_does_not_hold_fails_the_answer_by_name(events, said) -> None:
 @pytest.mark.parametrize("schema", [{"type": "objekt"}, {"$ref": "http://127.0.0.1:9/schema"}])
 def test_a_schema_that_is_none_or_lies_elsewhere_is_refused(schema) -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        StrictCalls((ToolSpec(name="f", parameters=schema),))
+        Signatures((ToolSpec(name="f", parameters=schema),))
     assert refusal.value.feature == "tools"
