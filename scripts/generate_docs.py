@@ -15,7 +15,15 @@ import msgspec
 
 import peer_facts
 from dragoman.core.errors import Code, ServiceError
-from dragoman.surfaces import openai_chat, openai_completions, openai_fields, openai_formats, openai_messages, tokens
+from dragoman.surfaces import (
+    openai_chat,
+    openai_completions,
+    openai_fields,
+    openai_formats,
+    openai_messages,
+    openai_tools,
+    tokens,
+)
 from dragoman.surfaces.fields import Disposition, Field, Table
 from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND
 
@@ -127,6 +135,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "messages": fields(openai_messages.MESSAGE_FIELDS),
     "content parts": fields(openai_messages.PART_FIELDS),
     "tool calls": fields(openai_messages.TOOL_CALL_FIELDS),
+    "tools": fields(openai_tools.TOOL_FIELDS),
+    "tool functions": fields(openai_tools.FUNCTION_FIELDS),
     "stream options": fields(openai_fields.STREAM_OPTIONS_FIELDS),
     "response format": fields(openai_formats.RESPONSE_FORMAT_FIELDS),
     "json schema": fields(openai_formats.JSON_SCHEMA_FIELDS),

@@ -10,6 +10,7 @@ from dragoman.core.json_schema import SchemaFault, enforceable
 from dragoman.core.limits import MAX_TOOL_NAME_CHARS, MAX_TOOLS
 from dragoman.core.request import ToolSpec
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record, refused
+from dragoman.surfaces.openai_format_readers import fault_at
 from dragoman.surfaces.readers import BOOLEAN, OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, identifier
 
 
@@ -67,11 +68,8 @@ def check_schemas(functions: Sequence[ToolSpec], at: Place, *steps: str) -> None
         try:
             enforceable(function.parameters or {}, lenient=not function.strict)
         except SchemaFault as fault:
-            place = at.inside(index, *steps, PARAMETERS.name, *fault.path)
-            if fault.malformed:
-                raise place.wrong(f"{place.path} {fault.message}") from None
-            if function.strict:
-                raise place.unsupported(f"{place.path} {fault.message}") from None
+            if fault.malformed or function.strict:
+                raise fault_at(at.inside(index, *steps, PARAMETERS.name), fault) from None
 
 
 TOOL_TYPE: Final = honoured(
