@@ -97,6 +97,14 @@ class Settings:
             "Go on inside a last message of the assistant when the request does not say; off, a new turn begins after it.",
         ),
     ] = True
+    strict_messages: Annotated[
+        bool,
+        Row(
+            "Network",
+            "Refuse messages that the model's chat template cannot take as they are, instead of repairing them and saying so in "
+            "`x-dragoman-repaired`.",
+        ),
+    ] = False
     reasoning_field: Annotated[
         Literal["reasoning_content", "reasoning", "both"],
         Row("Network", "What chat answers call the model's reasoning: clients read one name or the other."),

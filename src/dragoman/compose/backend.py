@@ -170,6 +170,7 @@ def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
             eos_token=info.eos_token,
             architecture=info.architecture,
             name=settings.dialect,
+            strict_messages=settings.strict_messages,
             clock=_local_time,
         )
     except ValueError as error:

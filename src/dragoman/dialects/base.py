@@ -115,7 +115,8 @@ class ModelTraits:
     """What is known of a model before its first prompt, and all that a dialect is built from.
 
     ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans. ``architecture`` is what
-    its file calls its own, empty where that is unknown. ``clock`` tells the local time to templates that date their prompt.
+    its file calls its own, empty where that is unknown. ``strict_messages``: a conversation that its template cannot take as it is is
+    refused. ``clock`` tells the local time to templates that date their prompt.
     """
 
     template: str | None
@@ -123,4 +124,5 @@ class ModelTraits:
     bos_token: str
     eos_token: str
     architecture: str = ""
+    strict_messages: bool = False
     clock: Callable[[], datetime]

@@ -43,6 +43,10 @@ def build(traits: ModelTraits, *, name: str = "template") -> TemplateDialect:
     if traits.template is None:
         raise ValueError(f"the dialect {name!r} needs a chat template, and the model has none")
     template = ChatTemplate(
-        traits.template, bos_token=traits.bos_token, eos_token=traits.eos_token, specials=traits.specials
+        traits.template,
+        bos_token=traits.bos_token,
+        eos_token=traits.eos_token,
+        specials=traits.specials,
+        strict=traits.strict_messages,
     )
     return TemplateDialect(name=name, template=template, clock=traits.clock)

@@ -53,6 +53,7 @@ def dialect_for(
     eos_token: str | None,
     architecture: str = "",
     name: str | None = None,
+    strict_messages: bool = False,
     clock: Callable[[], datetime],
 ) -> Dialect:
     """The dialect called ``name``, or the one that fits the model: its family's, else its template's own, else plain.
@@ -66,6 +67,7 @@ def dialect_for(
         bos_token=bos_token or "",
         eos_token=eos_token or "",
         architecture=architecture,
+        strict_messages=strict_messages,
         clock=clock,
     )
     return _build(_named(name or _recognised(traits)), traits)
