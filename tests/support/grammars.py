@@ -1,0 +1,62 @@
+"""Whether a text is a sentence of a Lark grammar, decided by llguidance over a vocabulary of bytes and control tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import pytest
+
+from support.dialect_tapes import tokens
+
+llguidance = pytest.importorskip("llguidance")
+
+END = "<end of the answer>"
+
+
+@dataclass(slots=True)
+class Bytes:
+    """A token for each byte, each of the ``specials``, and the end: what llguidance asks of a tokenizer."""
+
+    specials: tuple[str, ...]
+    tokens: list[bytes] = field(init=False)
+    special_token_ids: list[int] = field(init=False)
+    eos_token_id: int = field(init=False)
+    bos_token_id: int | None = None
+
+    def __post_init__(self) -> None:
+        self.tokens = [bytes([byte]) for byte in range(256)] + [text.encode() for text in (*self.specials, END)]
+        self.special_token_ids = list(range(256, len(self.tokens)))
+        self.eos_token_id = len(self.tokens) - 1
+
+    def __call__(self, data: bytes | str) -> list[int]:
+        text = data if isinstance(data, str) else data.decode("utf-8", "surrogateescape")
+        return [
+            token
+            for part, special in tokens(text, self.specials)
+            for token in ([256 + self.specials.index(part)] if special else part.encode("utf-8", "surrogateescape"))
+        ]
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(specials: tuple[str, ...]) -> tuple[Bytes, object]:
+    vocabulary = Bytes(specials)
+    return vocabulary, llguidance.LLTokenizer(llguidance.TokenizerWrapper(vocabulary))
+
+
+def longest_beginning(grammar: str, text: str, *, specials: Sequence[str] = ()) -> tuple[str, bool]:
+    """How much of ``text`` the grammar lets a model write, and whether the answer may end there. Fails for a grammar that is none."""
+    vocabulary, tokenizer = _vocabulary(tuple(specials))
+    matcher = llguidance.LLMatcher(tokenizer, grammar)
+    assert not matcher.is_error(), f"{matcher.get_error()}\n{grammar}"
+    ids = vocabulary(text)
+    taken = matcher.try_consume_tokens(ids)
+    written = b"".join(vocabulary.tokens[token] for token in ids[:taken]).decode("utf-8", "replace")
+    return written, matcher.is_accepting()
+
+
+def accepts(grammar: str, text: str, *, specials: Sequence[str] = ()) -> bool:
+    """Whether ``text`` may be the whole answer; ``␟`` splits what would be a control token, as in tapes."""
+    written, may_end = longest_beginning(grammar, text, specials=specials)
+    return may_end and written == text.replace("␟", "")
