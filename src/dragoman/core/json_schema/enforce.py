@@ -86,6 +86,8 @@ class _Enforcement:
                     raise
         if "patternProperties" in schema and "patternProperties" not in written:
             written.pop("additionalProperties", None)  # what it says of other names would be said of these, too
+        if isinstance(name := schema.get("format"), str) and name in FORMATS:
+            written["allOf"] = [*listed(written.get("allOf", [True]), path), FORMATS[name]]
         return written
 
     def _keyword(self, schema: JsonObject, keyword: str, value: Json, at: Path, written: dict[str, Json]) -> None:
@@ -115,8 +117,6 @@ class _Enforcement:
                 written[keyword] = names(value, at)
             case "pattern":
                 written[keyword] = pattern(value, at)
-            case "format" if isinstance(value, str) and value in FORMATS:
-                written[keyword] = value
             case "$ref":
                 self._reference(value, at)
                 written[keyword] = value
@@ -171,11 +171,9 @@ class _Enforcement:
             if number > 1 or declared:
                 # Names that a map makes up may repeat, and then count once.
                 raise SchemaFault("more members than are required can not be enforced", at)
-        elif number >= len(declared | required) and schema.get("additionalProperties") is False:
-            if "patternProperties" not in schema:
-                return  # there are no more names than that
-            raise SchemaFault("can not be enforced beside patternProperties", at)
-        elif declared | required != required:
+        elif _closed(schema) and number >= len(declared | required):
+            return  # there are no more names than that
+        elif not declared <= required:
             raise SchemaFault("can not be enforced beside properties that may be absent", at)
         written[keyword] = number
 
@@ -186,3 +184,8 @@ class _Enforcement:
         if target is None or self._embedded:
             raise SchemaFault("only references into this document, such as #/$defs/name, can be enforced", at)
         self._references.append((at, target))
+
+
+def _closed(schema: JsonObject) -> bool:
+    """Whether an object has no members but those that are named."""
+    return schema.get("additionalProperties") is False and "patternProperties" not in schema

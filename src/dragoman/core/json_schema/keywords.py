@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from dragoman.core.json import Json
+from dragoman.core.json import Json, JsonObject
 
 TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 
@@ -24,10 +24,20 @@ BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveM
 
 CONDITIONAL: Final = frozenset({"if", "then", "else"})
 
-FORMATS: Final = frozenset(
-    {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"},
+_ATOM: Final = "[A-Za-z0-9_%+-]{1,20}"
+_LABEL: Final = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?"
+_SECONDS: Final = "[0-9]{2}:[0-9]{2}:[0-5][0-9](?:[.][0-9]{1,9})?[^0-9.]"
+
+FORMATS: Final[Mapping[str, JsonObject]] = MappingProxyType(
+    {
+        **{name: {"format": name} for name in ("date", "duration", "hostname", "ipv4", "ipv6", "uuid", "uri")},
+        # Of these llguidance allows what validators refuse: leap seconds at any hour, endless fractions, overlong addresses.
+        "time": {"format": "time", "pattern": f"^{_SECONDS}"},
+        "date-time": {"format": "date-time", "pattern": f"[Tt]{_SECONDS}"},
+        "email": {"pattern": f"^{_ATOM}(?:[.]{_ATOM}){{0,2}}@(?:{_LABEL}[.]){{1,3}}[A-Za-z]{{2,10}}$"},
+    }
 )
-"""Formats that are enforced. Others are annotations, which is what 2020-12 makes of all of them."""
+"""Formats that are enforced, with the schema that does it. Others are annotations, which is what 2020-12 makes of all of them."""
 
 UNENFORCEABLE: Final[Mapping[str, tuple[Json, ...]]] = MappingProxyType(
     {
