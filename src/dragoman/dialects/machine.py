@@ -169,9 +169,12 @@ class Machine:
     # --- the end, and control tokens -------------------------------------------------------------------------------------
 
     def _control(self, text: str) -> None:
-        self._settle(text)
+        begun = self._lexicon.begun(self._buffer, text)
+        self._buffer = self._buffer.removesuffix(begun)
+        self._settle(begun + text)
+        self._put(Channel.HIDDEN, begun)
         self._out.append(Piece(Channel.HIDDEN, text))
-        edge = self._lexicon.control(text)
+        edge = self._lexicon.control(begun + text)
         if edge is not None:
             self._broken = False
             self._cross(edge, self._attempt_here() if edge.tentative else None)
@@ -235,10 +238,10 @@ class Machine:
                 self._write(self._arguments.end_value())
             case _:
                 pass
-        if edge.ends:
-            self._end()
         if attempt is not None or self._arguments is not None or self._table.states[edge.to].holds in PROSE:
             self._attempt = attempt
+        if edge.ends:
+            self._end()
         self._enter(edge.to)
 
     def _enter(self, name: str) -> None:

@@ -53,7 +53,7 @@ class Control:
 
 
 Terminal: TypeAlias = str | Control
-"""A text, or a token of that text, whichever comes. ``Control`` for tokens alone."""
+"""A text, or a token of that text, whichever comes, or a token that is its end. ``Control`` for tokens alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,11 @@ class Lexicon:
     def control(self, text: str) -> Edge | None:
         """Where a control token of that text leads."""
         return self._controls.get(text)
+
+    def begun(self, text: str, control: str) -> str:
+        """The end of ``text`` that is a terminal together with the control token behind it; some vocabularies have such halves."""
+        heads = (terminal.removesuffix(control) for terminal in self._texts if terminal.endswith(control))
+        return max((head for head in heads if text.endswith(head)), key=len, default="")
 
     def certain(self, text: str) -> int:
         """How many characters are not the beginning of a terminal that may be going on."""
