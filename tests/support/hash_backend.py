@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.request import TextPrompt
-from dragoman.engines.backend import Computed
+from dragoman.engines.backend import Computed, Grammars
 from dragoman.scheduler.plan import Copy, Cut, Run
 
 END = 256
@@ -77,9 +77,16 @@ class HashBackend:
     """
 
     def __init__(
-        self, *, context: int = 512, cells: int | None = None, paced: bool = False, broken: int | None = None
+        self,
+        *,
+        context: int = 512,
+        cells: int | None = None,
+        paced: bool = False,
+        broken: int | None = None,
+        grammars: Grammars | None = None,
     ) -> None:
         self.context = context
+        self._grammars = grammars
         self.vocabulary = ByteVocabulary()
         self.entered: SimpleQueue[tuple[Run, ...]] = SimpleQueue()
         self.full = 0
@@ -92,6 +99,11 @@ class HashBackend:
         self._interrupted = False
 
     # --- for the worker ---
+
+    @property
+    def grammars(self) -> Grammars:
+        assert self._grammars is not None, "this test has no compiler of grammars"
+        return self._grammars
 
     def edit(self, edits: Iterable[Cut | Copy]) -> None:
         for edit in edits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,6 +14,9 @@ from dragoman.scheduler.plan import Copy, Cut, Run
 
 Logits: TypeAlias = NDArray[np.float32]
 """Shape (rows, vocabulary size)."""
+
+Row: TypeAlias = NDArray[np.float32]
+"""Shape (vocabulary size,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,42 @@ class Vocabulary(Protocol):
         ...
 
 
+class BadGrammar(Exception):
+    """A grammar that is none, is too complex, or can not be followed any further; the words are for people."""
+
+
+class Constraint(Protocol):
+    """Where one sequence stands in a grammar. All but ``complete`` raise ``BadGrammar`` where it can not be followed."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing can follow: it was a sentence, and has ended."""
+        ...
+
+    def ceiling(self) -> Row:
+        """Infinity for each token that may come next, minus infinity for the others. Valid until anybody's next call."""
+        ...
+
+    def take(self, token: int) -> None:
+        """Go on with a token that the ceiling allowed."""
+        ...
+
+    def force(self) -> list[int]:
+        """Go on as far as there is only one way: the tokens, often none."""
+        ...
+
+
+Compiled: TypeAlias = Constraint | BadGrammar
+
+
+class Grammars(Protocol):
+    """Makes constraints of texts, beside the model."""
+
+    def compile(self, grammar: str, done: Callable[[Compiled], None]) -> None:
+        """Call ``done`` once and soon, from any thread, with a constraint that nobody else has, or with what is wrong."""
+        ...
+
+
 class Backend(Protocol):
     """A loaded model and its cache."""
 
@@ -69,6 +108,11 @@ class Backend(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """The model's vocabulary."""
+        ...
+
+    @property
+    def grammars(self) -> Grammars:
+        """Its compiler of grammars."""
         ...
 
     def edit(self, edits: Iterable[Cut | Copy]) -> None:

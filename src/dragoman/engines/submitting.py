@@ -187,10 +187,11 @@ def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, 
 
 def _refuse_bulk(extension: JsonObject) -> None:
     """What no extension can hold is the client's doing, and the longest of its lists and texts is to blame."""
-    lists = {key: value for key, value in extension.items() if isinstance(value, list | dict) or key == "grammar"}
-    if all(key == "plain" and len(value) <= _MANY_SPANS for key, value in lists.items()):
+    lists = {key: value for key, value in extension.items() if isinstance(value, list | dict)}
+    texts = {key: value for key, value in extension.items() if key == "grammar"}
+    if not texts and all(key == "plain" and len(value) <= _MANY_SPANS for key, value in lists.items()):
         return  # nearly every request: it need not be written twice
-    sizes = {key: len(format_json({key: value})) for key, value in lists.items()}
+    sizes = {key: len(format_json({key: value})) for key, value in (lists | texts).items()}
     if sum(sizes.values()) > limits.MAX_EXTENSION_BYTES - limits.MAX_HEADER_BYTES:
         key = max(sizes, key=lambda key: sizes[key])
         raise InvalidRequest(

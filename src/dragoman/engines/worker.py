@@ -1,7 +1,7 @@
 """The child's shell: commands in, one step after another, frames out. One thread works; another only reads.
 
 The loop is ``take commands → schedule → compute → draw → write``. The reading thread exists so that a cancel can interrupt a
-long chunk; it parses, and touches nothing else.
+long chunk; it parses, and touches nothing else. A request with a grammar is compiled beside the loop, and is not scheduled before that.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from secrets import randbits
 from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dragoman.engines.backend import Backend
+from dragoman.engines.backend import Backend, BadGrammar, Compiled, Logits, Row
+from dragoman.engines.continuing import Continuation, NotFinite, Token
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
-from dragoman.engines.sampling import Sampler, numeric, prepare, uniform
+from dragoman.engines.sampling import numeric
 from dragoman.protocol import EngineSession, RemoteProtocolError
 from dragoman.protocol.frames import (
     Accept,
@@ -54,8 +52,6 @@ READ_BYTES = 1 << 16
 
 _STATM = Path("/proc/self/statm")
 
-Row: TypeAlias = NDArray[np.float32]
-
 
 @dataclass(slots=True, kw_only=True)
 class _Job:
@@ -63,23 +59,31 @@ class _Job:
 
     intake: Intake
     sequence: Sequence
-    sampler: Sampler
-    seed: int
-    started: float
+    continuation: Continuation
     echoed: int = 0
     computed: int = 0
     first_token: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The grammar of a job, from the thread that compiled it."""
+
+    job: _Job
+    grammar: Compiled
+
+
+_Arrival: TypeAlias = Command | BadCommand | RemoteProtocolError | _Prepared | None
+"""None is the end of the input, and an error the gateway's broken framing."""
+
+
 @dataclass(slots=True)
 class _Inbox:
-    """Commands from the reading thread. None is the end of the input, and an error the gateway's broken framing."""
+    """What other threads have for the loop: commands from the reading one, and grammars."""
 
     session: EngineSession
     lock: threading.Lock = field(default_factory=threading.Lock)
-    commands: queue.SimpleQueue[Command | BadCommand | RemoteProtocolError | None] = field(
-        default_factory=queue.SimpleQueue
-    )
+    commands: queue.SimpleQueue[_Arrival] = field(default_factory=queue.SimpleQueue)
 
     def read(self, descriptor: int, arrived: Callable[[Command | BadCommand], None]) -> None:
         """Read until the input ends; runs on a thread of its own."""
@@ -116,6 +120,7 @@ class Worker:
         self._source = source
         self._sink = sink
         self._jobs: dict[int, _Job] = {}
+        self._compiling: set[int] = set()
         self._output = bytearray()
         self._interruptible: frozenset[int] = frozenset()
         self._pictured = 0
@@ -124,7 +129,7 @@ class Worker:
     def run(self) -> None:
         """Serve. Raises what the session raises when the gateway breaks the framing, and ``OSError`` when it is gone."""
         threading.Thread(target=self._inbox.read, args=(self._source, self._arrived), daemon=True).start()
-        while not self._ended or self._scheduler.busy:
+        while not self._ended or self._jobs:
             self._backend.resume()
             self._take_commands()
             self._step()
@@ -139,15 +144,17 @@ class Worker:
     def _take_commands(self) -> None:
         """Handle what has arrived; wait for something if there is nothing else to do."""
         commands = self._inbox.commands
-        while not self._ended and (not self._scheduler.busy or not commands.empty()):
-            command = commands.get()
-            if command is None:
-                self._ended = True
-            elif isinstance(command, RemoteProtocolError):
-                raise command
-            else:
-                self._handle(command)
-                self._flush()
+        while (not self._ended or self._compiling) and (not self._scheduler.busy or not commands.empty()):
+            match commands.get():
+                case None:
+                    self._ended = True
+                case RemoteProtocolError() as error:
+                    raise error
+                case _Prepared(job, grammar):
+                    self._begin(job, grammar)
+                case command:
+                    self._handle(command)
+            self._flush()
 
     def _handle(self, command: Command | BadCommand) -> None:
         vocabulary = self._backend.vocabulary
@@ -201,14 +208,28 @@ class Worker:
             echo=intake.echo is not None,
             bounded=intake.bounded,
         )
-        seed = randbits(63) if intake.sampling.seed is None else intake.sampling.seed
-        sampler = prepare(
-            intake.sampling, min_tokens=intake.min_tokens, stop_token_ids=intake.stop_token_ids, vocabulary=vocabulary
-        )
-        self._jobs[command.id] = _Job(
-            intake=intake, sequence=sequence, sampler=sampler, seed=seed, started=time.perf_counter()
-        )
-        self._scheduler.add(sequence)
+        job = _Job(intake=intake, sequence=sequence, continuation=Continuation(intake, sequence, vocabulary))
+        self._jobs[command.id] = job
+        if intake.grammar is None:
+            self._scheduler.add(sequence)
+        else:
+            self._compiling.add(command.id)
+            self._backend.grammars.compile(intake.grammar, partial(self._prepared, job))
+
+    def _prepared(self, job: _Job, grammar: Compiled) -> None:
+        """Called from another thread, or from within ``compile``."""
+        self._inbox.commands.put(_Prepared(job, grammar))
+
+    def _begin(self, job: _Job, grammar: Compiled) -> None:
+        """Schedule a job whose grammar is compiled, unless it has ended in the meantime."""
+        if self._jobs.get(job.sequence.id) is not job:
+            return
+        if isinstance(grammar, BadGrammar):
+            self._end(job, _bad_grammar(job, grammar))
+            return
+        self._compiling.discard(job.sequence.id)
+        job.continuation.constraint = grammar
+        self._scheduler.add(job.sequence)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -253,7 +274,7 @@ class Worker:
             sequence.accepted = True
             self._write(Accept(sequence.id, len(sequence.prompt), sequence.cached, sequence.miss or ""))
 
-    def _emit(self, runs: tuple[Run, ...], logits: Row) -> None:
+    def _emit(self, runs: tuple[Run, ...], logits: Logits) -> None:
         row = 0
         for run in runs:
             job = self._jobs[run.sequence.id]
@@ -267,9 +288,9 @@ class Worker:
             elif run.sequence.exhausted:
                 self._finish(job, limited=True)
             else:
-                self._draw(job, rows[-1])
+                self._extend(job, rows[-1])
 
-    def _echo(self, job: _Job, run: Run, rows: Row) -> None:
+    def _echo(self, job: _Job, run: Run, rows: Logits) -> None:
         """Describe prompt positions: the row after token i tells of token i + 1, and nothing tells of the first."""
         prompt, wanted = job.sequence.prompt, job.intake.echo or 0
         if run.start == 0 and job.echoed == 0:
@@ -283,29 +304,28 @@ class Worker:
         self._write(Echo(job.sequence.id, position, piece, value, token if job.intake.extended else None))
         job.echoed = position + 1
 
-    def _draw(self, job: _Job, row: Row) -> None:
-        sequence, intake = job.sequence, job.intake
-        token = job.sampler.pick(row, sequence.prompt, sequence.generated, _uniform(job))
-        if not np.isfinite(row[token]):
+    def _extend(self, job: _Job, row: Row) -> None:
+        sequence, continuation = job.sequence, job.continuation
+        try:
+            tokens = continuation.extend(row)
+        except NotFinite:
             self._end(job, Error(sequence.id, "NUMERIC", "the model's logits are not finite"), keep=False)
             return
-        sequence.generated.append(token)
+        except BadGrammar as error:
+            self._end(job, _bad_grammar(job, error))
+            return
         if job.first_token is None:
             job.first_token = time.perf_counter()
-        ended = self._ends(job, token)
-        if intake.extended or not self._backend.vocabulary.is_control(token):
-            value = None if intake.logprobs is None else numeric(row, token, intake.logprobs)
-            piece = self._backend.vocabulary.piece(token)
-            self._write(Data(sequence.id, piece, value, token if intake.extended else None))
-        if ended or sequence.exhausted:
-            self._finish(job, limited=not ended)
+        for token in tokens:
+            self._write_token(job, token)
+        if continuation.ended or sequence.exhausted:
+            self._finish(job, limited=not continuation.ended)
 
-    def _ends(self, job: _Job, token: int) -> bool:
-        """Whether the newest token is the last. The sampler lets none end too early, unless there is no other (S36)."""
-        intake = job.intake
-        if len(job.sequence.generated) <= intake.min_tokens:
-            return False
-        return (self._backend.vocabulary.ends(token) and not intake.ignore_eos) or token in intake.stop_token_ids
+    def _write_token(self, job: _Job, token: Token) -> None:
+        vocabulary, extended = self._backend.vocabulary, job.intake.extended
+        if extended or not vocabulary.is_control(token.id):
+            piece = vocabulary.piece(token.id)
+            self._write(Data(job.sequence.id, piece, token.numeric, token.id if extended else None))
 
     def _finish(self, job: _Job, *, limited: bool) -> None:
         sequence, now = job.sequence, time.perf_counter()
@@ -325,6 +345,7 @@ class Worker:
 
     def _end(self, job: _Job, frame: Done | Error, *, keep: bool = True) -> None:
         del self._jobs[job.sequence.id]
+        self._compiling.discard(job.sequence.id)
         self._scheduler.finish(job.sequence, keep=keep)
         self._write(frame)
 
@@ -342,9 +363,8 @@ class Worker:
             view = view[os.write(self._sink, view) :]
 
 
-def _uniform(job: _Job) -> float:
-    greedy = job.intake.sampling.temperature <= 0
-    return 0.0 if greedy else uniform(job.seed, job.sequence.length)
+def _bad_grammar(job: _Job, grammar: BadGrammar) -> Error:
+    return Error(job.sequence.id, "BAD_GRAMMAR", str(grammar))
 
 
 def _resident_gb() -> float:

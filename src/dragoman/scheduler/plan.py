@@ -45,8 +45,8 @@ class Run:
 
     @property
     def decodes(self) -> bool:
-        """Whether it holds generated tokens only."""
-        return self.start >= len(self.sequence.prompt)
+        """Whether it holds drawn tokens only: no part of the prompt, and none that were appended together."""
+        return self.start >= max(len(self.sequence.prompt), self.sequence.read)
 
     @property
     def outputs(self) -> int:

@@ -14,6 +14,7 @@ class Sequence:
     ``limit`` is the number of tokens that it may generate; ``seq_id`` is the cache sequence that it runs in, None while it
     waits; ``computed`` counts its leading tokens whose keys and values are in it. ``cached`` of them were found when it was
     first admitted, and ``miss`` says why not more; ``shared`` of them are cells of a sequence that ran already when it was last admitted.
+    Generated tokens before position ``read`` were appended together with others, and are computed as those of a prompt are.
     """
 
     id: int
@@ -28,6 +29,7 @@ class Sequence:
     cached: int = 0
     miss: Miss | None = None
     shared: int = 0
+    read: int = 0
     accepted: bool = False
 
     @property

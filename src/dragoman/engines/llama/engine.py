@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from dragoman.engines.base import EngineInfo
 from dragoman.engines.llama.budget import Budget, plan_budget
 from dragoman.engines.llama.cache import LlamaCache
 from dragoman.engines.llama.fingerprint import fingerprint
+from dragoman.engines.llama.grammar_compiler import GrammarCompiler
+from dragoman.engines.llama.grammar_tokenizer import grammar_tokenizer
 from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
@@ -85,6 +88,7 @@ class LlamaEngine:
         self.threads = options.threads or physical_cores()
         self.budget = self._plan_budget()
         self.trial = self._tune(lambda part: progress(part, "measuring cache layouts"))
+        self._grammars = self._start_grammars()
         layout = self.trial.layout
         self.prefill_chunk = options.prefill_chunk or self._affordable_chunk()
         rows = self.prefill_chunk + options.slots * layout.minimum_rows
@@ -113,6 +117,12 @@ class LlamaEngine:
         """The model's vocabulary."""
         return self.model.vocabulary
 
+    @property
+    def grammars(self) -> GrammarCompiler:
+        """The compiler of grammars, for a vocabulary that announces them."""
+        assert self._grammars is not None
+        return self._grammars
+
     def edit(self, edits: Iterable[Cut | Copy]) -> None:
         """Cut and copy cache sequences."""
         self._cache.edit(edits)
@@ -137,6 +147,10 @@ class LlamaEngine:
     def deterministic(self) -> bool:
         """Whether answers are computed again when they come back in a prompt: the last thing that could change another answer."""
         return self.trial.layout.deterministic and self._options.wishes.deterministic == "on"
+
+    @property
+    def _features(self) -> frozenset[str]:
+        return FEATURES | self._guarantees | ({"grammar"} if self._grammars else set())
 
     @property
     def _guarantees(self) -> frozenset[str]:
@@ -173,7 +187,7 @@ class LlamaEngine:
             special_tokens=self.vocabulary.specials,
             bos_token=self.vocabulary.bos,
             eos_token=self.vocabulary.eos,
-            features=FEATURES | self._guarantees,
+            features=self._features,
             fill_in=self.vocabulary.fill_in,
             fingerprint=fingerprint(
                 weights=self.model.fingerprint,
@@ -193,6 +207,12 @@ class LlamaEngine:
                 "kernels": "safe" if self._options.safe_kernels else "all",
             },
         )
+
+    def _start_grammars(self) -> GrammarCompiler | None:
+        """After the measurements, which its threads would disturb. None where nothing could end a sentence."""
+        if not self.vocabulary.end_tokens:
+            return None
+        return GrammarCompiler(partial(grammar_tokenizer, self.vocabulary), self.vocabulary.size)
 
     def _plan_budget(self) -> Budget:
         """Memory is counted after the weights are loaded."""

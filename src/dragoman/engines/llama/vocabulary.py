@@ -39,6 +39,11 @@ class LlamaVocabulary:
         self.size: int = lib.llama_vocab_n_tokens(vocab)
         self._pieces: dict[int, bytes] = {}
 
+    @property
+    def pointer(self) -> int:
+        """llama.cpp's own handle, for libraries that call it themselves."""
+        return int(self._vocab)
+
     @cached_property
     def specials(self) -> tuple[SpecialToken, ...]:
         """Every control token."""

@@ -6,10 +6,11 @@ The order, which is that of S41 with the other samplers where llama.cpp's defaul
 2. DRY over prompt and answer (``dry``)
 3. ``logit_bias``, then ``allowed_token_ids`` (``masks``)
 4. vetoes: ``bad_words``, and before ``min_tokens`` all that would end the answer (``masks``)
-5. ``typical_p``, then ``min_p``, both on the logits of step 4 and so blind to the temperature (``truncation``)
-6. ``temperature``; 0 takes the likeliest token of step 4 and ends here
-7. ``top_k``, then ``top_p``, then XTC, each on the probabilities that the one before left (``truncation``)
-8. one uniform number picks (``draw``)
+5. the grammar, above all of these (``sampler``)
+6. ``typical_p``, then ``min_p``, both on the logits of step 5 and so blind to the temperature (``truncation``)
+7. ``temperature``; 0 takes the likeliest token of step 5 and ends here
+8. ``top_k``, then ``top_p``, then XTC, each on the probabilities that the one before left (``truncation``)
+9. one uniform number picks (``draw``)
 
 Where llama.cpp differs: it has ``logit_bias`` before the penalties and ``min_p`` after ``top_p``, which S41 turns round; it has ``top_k``
 before ``typical_p`` and ``temperature`` at the end, which cannot be had together with S41; and its filters may take the likeliest

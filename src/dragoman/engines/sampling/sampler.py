@@ -36,7 +36,8 @@ class Sampler:
     """Draws the tokens of one sequence. It remembers what it has counted, so ``generated`` may only grow between two calls.
 
     Where the vetoes leave nobody they are all lifted for that token: a client that allows two tokens and calls both bad, or allows
-    the end alone and forbids it, gets the likeliest of what it allows, and no error in the middle of an answer.
+    the end alone and forbids it, gets the likeliest of what it allows, and no error in the middle of an answer. A grammar stands above
+    both: what it does not allow never comes, and where it allows nothing that the others leave, they are ignored for that token.
     """
 
     def __init__(self, params: SamplingParams, changes: tuple[Change, ...] = (), vetoes: tuple[Veto, ...] = ()) -> None:
@@ -44,24 +45,50 @@ class Sampler:
         self._changes = changes
         self._vetoes = vetoes
         self._plain = not changes and not vetoes
+        self._changed = np.empty(0, np.float32)
+        """The row as changed, in memory that all tokens share."""
 
-    def pick(self, row: NDArray[np.float32], prompt: Sequence[int], generated: Sequence[int], uniform: float) -> int:
+    def pick(
+        self,
+        row: NDArray[np.float32],
+        prompt: Sequence[int],
+        generated: Sequence[int],
+        uniform: float,
+        ceiling: NDArray[np.float32] | None = None,
+    ) -> int:
         """The token that follows ``prompt`` and ``generated``. ``row`` holds the model's logits, and is not changed.
 
-        ``uniform`` in [0, 1) decides as in ``draw``, which also says what comes of a row that is not finite.
+        ``uniform`` in [0, 1) decides as in ``draw``, which also says what comes of a row that is not finite. ``ceiling`` is of a grammar:
+        infinite where a token may come, and minus infinity where not.
         """
-        if self._plain:
+        if self._plain and ceiling is None:
             return draw(row, self._params, uniform)
-        changed = row.copy()
+        if len(self._changed) != len(row):
+            self._changed = np.empty_like(row)
+        return draw(self._change(row, prompt, generated, ceiling), self._params, uniform)
+
+    def _change(
+        self,
+        row: NDArray[np.float32],
+        prompt: Sequence[int],
+        generated: Sequence[int],
+        ceiling: NDArray[np.float32] | None,
+    ) -> NDArray[np.float32]:
+        changed = self._changed
+        np.copyto(changed, row)
         for change in self._changes:
             change.apply(changed, prompt, generated)
+        if ceiling is not None:
+            np.minimum(changed, ceiling, out=changed)
         if self._vetoes:
             vetoed = np.concatenate([veto.vetoed(generated) for veto in self._vetoes])
             logits = changed[vetoed]
             changed[vetoed] = -np.inf
             if len(vetoed) and changed.max() == -np.inf:
                 changed[vetoed] = logits
-        return draw(changed, self._params, uniform)
+        if ceiling is not None and changed.max() == -np.inf:
+            np.minimum(row, ceiling, out=changed)
+        return changed
 
 
 def prepare(
