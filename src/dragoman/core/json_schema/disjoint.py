@@ -16,6 +16,9 @@ from dragoman.core.json_schema.values import key_of, type_of
 _MAX_COMPARISONS: Final = 20_000
 """Of pairs, over all of one document's ``oneOf``; nested ones multiply."""
 
+_MAX_DEPTH: Final = 64
+"""Of one comparison within another, which references may lead in a circle."""
+
 _MAX_REFERENCES: Final = 32
 """References to follow from one place, which may lead in a circle."""
 
@@ -26,6 +29,7 @@ class Disjointness:
     def __init__(self, root: Json) -> None:
         self._root = root
         self._left = _MAX_COMPARISONS
+        self._depth = 0
 
     def pairwise(self, branches: Sequence[Json]) -> bool:
         """Whether no two of these can hold at once."""
@@ -36,8 +40,15 @@ class Disjointness:
     def disjoint(self, one: Json, two: Json) -> bool:
         """Whether no value satisfies both. A schema is taken for what its own keywords say at least."""
         self._left -= 1
-        if self._left < 0:
+        if self._left < 0 or self._depth > _MAX_DEPTH:
             return False
+        self._depth += 1
+        try:
+            return self._compared(one, two)
+        finally:
+            self._depth -= 1
+
+    def _compared(self, one: Json, two: Json) -> bool:
         if one is False or two is False:
             return True
         first, second = self._resolved(one), self._resolved(two)
