@@ -10,6 +10,9 @@ A line of a tape is one of
     > read "..." [token...]       the prompt: its text where it is echoed, its tokens
     > text "..." [token...]       tokens are {"id", "text", "logprob"}, with "data" (hexadecimal) where the bytes are not the text's,
     > reasoning "..." [token...]  "top" ([id, text, logprob] of each alternative) and "visibility" where there are any
+    > call number name            a call begins,
+    > arguments number "..."      goes on,
+    > called number               and is whole
     > ended reason [stop]
     > finished prompt completion cached reasoning
     > failed Kind code message    a failure after the commit
@@ -39,6 +42,9 @@ from dragoman.core.events import (
     ReasoningDelta,
     TextDelta,
     TokenRecord,
+    ToolCallArguments,
+    ToolCallBegun,
+    ToolCallEnded,
     Usage,
     Visibility,
 )
@@ -111,6 +117,12 @@ def parsed(word: str, rest: str) -> GenerationEvent:
         case "reasoning", _:
             text, tokens = texts(rest)
             return ReasoningDelta(choice=choice, text=text, tokens=tokens)
+        case "call", [number, name]:
+            return ToolCallBegun(choice=choice, index=int(number), name=name)
+        case "arguments", [number, *_]:
+            return ToolCallArguments(choice=choice, index=int(number), text=msgspec.json.decode(rest.partition(" ")[2]))
+        case "called", [number]:
+            return ToolCallEnded(choice=choice, index=int(number))
         case "ended", [reason, *stop]:
             return ChoiceFinished(
                 choice=choice, reason=FinishReason(reason), stop=msgspec.json.decode(stop[0]) if stop else None

@@ -25,6 +25,7 @@ from dragoman.core.events import (
 )
 from dragoman.core.request import Conversation, Generate, Message, Readout, Role, TextPart
 from dragoman.surfaces.base import Call, Stamp
+from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.openai_chat_projector import ChatProjector
 
 STAMP = Stamp(id="1", created=1_764_489_600, model="smollm2")
@@ -402,6 +403,23 @@ class TestCalls:
             TypeAdapter(ChatCompletionChunk).validate_python(chunk, strict=True)
         answered = TypeAdapter(ChatCompletion).validate_python(whole, strict=True)
         assert answered.choices[0].message.model_extra == {}
+
+    @pytest.mark.seeds("S119")
+    def test_an_answer_is_taken_back_as_the_message_that_it_was(self):
+        """peers.md 46: with the ids that the server made."""
+        said = answer(call(), self.EVENTS)[1]["choices"][0]["message"]
+        older = answer(call(function_call=True), self.EVENTS)[1]["choices"][0]["message"]
+        results = [{"role": "tool", "tool_call_id": made["id"], "content": "3"} for made in said["tool_calls"]]
+        body = {"messages": [said, *results, older, {"role": "function", "name": "get_weather", "content": "3"}]}
+        turns = ChatCompletions().parse(body).operation.prompt.messages
+        assert [[made.id for made in turn.tool_calls] for turn in turns] == [
+            ["call_1_0_0", "call_1_0_1"],
+            [],
+            [],
+            ["get_weather"],
+            [],
+        ]
+        assert [turn.tool_call_id for turn in turns] == [None, "call_1_0_0", "call_1_0_1", None, "get_weather"]
 
     @pytest.mark.seeds("S42")
     def test_the_official_accumulator_reads_calls_of_two_choices_as_the_buffered_object(self):

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -72,6 +73,15 @@ TEXT = HEAD | {
     ],
     "usage": USAGE,
 }
+MADE = {"id": "call_1_0_0", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLED = deepcopy(CHAT)
+CALLED["choices"][0]["message"] |= {"content": None, "tool_calls": [MADE]}
+CALLED["choices"][0] |= {"finish_reason": "tool_calls", "logprobs": None}
+BEGUN = deepcopy(CHUNK)
+BEGUN["choices"][0]["delta"] = {"tool_calls": [{"index": 0, **MADE}]}
+GROWN = deepcopy(CHUNK)
+GROWN["choices"][0]["delta"] = {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}
+TAPES = Path(__file__).parents[2] / "golden" / "tapes"
 ERROR = {"error": {"message": "no", "type": "invalid_request_error", "param": None, "code": "invalid_value"}}
 
 
@@ -250,7 +260,16 @@ def test_what_the_official_type_requires_is_required(name, official):
 
 
 @pytest.mark.parametrize(
-    "name, value", [("ChatCompletion", CHAT), ("ChatCompletionChunk", CHUNK), ("Completion", TEXT), ("Error", ERROR)]
+    "name, value",
+    [
+        ("ChatCompletion", CHAT),
+        ("ChatCompletion", CALLED),
+        ("ChatCompletionChunk", CHUNK),
+        ("ChatCompletionChunk", BEGUN),
+        ("ChatCompletionChunk", GROWN),
+        ("Completion", TEXT),
+        ("Error", ERROR),
+    ],
 )
 def test_a_right_reply_fits_and_one_with_a_further_key_does_not(name, value):
     assert accepts(name, value)
@@ -271,6 +290,14 @@ def test_a_right_reply_fits_and_one_with_a_further_key_does_not(name, value):
         ("ChatCompletion", replaced(CHAT, "text_completion", "object")),
         ("ChatCompletionChunk", without(CHUNK, "choices", 0, "finish_reason")),
         ("ChatCompletionChunk", replaced(CHUNK, None, "choices", 0, "delta", "role")),
+        ("ChatCompletion", replaced(CALLED, [], "choices", 0, "message", "tool_calls")),
+        ("ChatCompletion", without(CALLED, "choices", 0, "message", "tool_calls", 0, "id")),
+        ("ChatCompletion", replaced(CALLED, {}, "choices", 0, "message", "tool_calls", 0, "function", "arguments")),
+        ("ChatCompletion", replaced(CALLED, "tool_call", "choices", 0, "finish_reason")),
+        ("ChatCompletionChunk", without(BEGUN, "choices", 0, "delta", "tool_calls", 0, "index")),
+        ("ChatCompletionChunk", without(GROWN, "choices", 0, "delta", "tool_calls", 0, "index")),
+        ("ChatCompletionChunk", replaced(BEGUN, {"index": 0, **MADE}, "choices", 0, "delta", "tool_calls")),
+        ("Completion", replaced(TEXT, "tool_calls", "choices", 0, "finish_reason")),
         ("Completion", without(TEXT, "choices", 0, "logprobs", "text_offset")),
         ("Completion", replaced(TEXT, -1, "choices", 0, "logprobs", "text_offset", 0)),
         ("Completion", replaced(TEXT, "error", "choices", 0, "finish_reason")),
@@ -280,3 +307,15 @@ def test_a_right_reply_fits_and_one_with_a_further_key_does_not(name, value):
 )
 def test_a_wrong_reply_does_not_fit(name, wrong):
     assert not accepts(name, wrong)
+
+
+@pytest.mark.parametrize("path", sorted(TAPES.glob("*.tape")), ids=lambda path: path.stem)
+def test_what_the_tapes_hold_has_the_shapes_that_are_published(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    name = "ChatCompletion" if "surface chat" in lines else "Completion"
+    for line in lines:
+        if line.startswith("< data: {"):
+            value = json.loads(line.removeprefix("< data: "))
+            assert accepts("Error" if "error" in value else f"{name}Chunk", value)
+        if line.startswith("= "):
+            assert accepts(name, json.loads(line.removeprefix("= ")))

@@ -12,6 +12,7 @@ from dragoman.surfaces.readers import (
     TEXT,
     Place,
     array,
+    identifier,
     integer,
     is_token_ids,
     number,
@@ -173,3 +174,21 @@ def test_anything_else_is_no_token_ids(value):
 )
 def test_a_reader_says_what_it_accepts_as_json_schema(reader, schema):
     assert reader.schema == schema
+
+
+@pytest.mark.parametrize("value", ["a", "A-1_b.c", "x" * 5])
+def test_an_identifier_is_itself(value):
+    assert identifier(5).read(value, AT) == value
+
+
+@pytest.mark.parametrize("value", ["", "x" * 6, "a b", "a\n", "é", "a/b", 5, None, True])
+def test_what_is_no_identifier_is_refused_by_name(value):
+    assert refusal(identifier(5), value).param == "field"
+
+
+def test_a_place_leads_to_what_is_deep_inside():
+    assert AT.inside(0, "a", 1).path == "field.0.a.1"
+    assert AT.inside().path == "field"
+    root = Place()
+    root.inside("a", 3, "b").ignore()
+    assert list(root.ignored) == ["a.*.b"]
