@@ -166,6 +166,7 @@ def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
         return dialect_for(
             template=template,
             specials=tuple(token.text for token in info.special_tokens),
+            special_ids={token.text: token.id for token in info.special_tokens},
             bos_token=info.bos_token,
             eos_token=info.eos_token,
             architecture=info.architecture,

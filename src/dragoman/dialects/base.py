@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeAlias
@@ -126,3 +126,4 @@ class ModelTraits:
     architecture: str = ""
     strict_messages: bool = False
     clock: Callable[[], datetime]
+    special_ids: Mapping[str, int] = field(default_factory=dict)

@@ -2,7 +2,8 @@
 
     text -> terminals, held back while they may go on -> edges of the table -> pieces and calls
 
-How to write a table (``table`` has the words, ``hermes`` is the shortest example):
+How to write a table (``table`` has the words, ``prose`` the states that most families share, ``syntax`` what else a family declares, and
+``hermes`` is the shortest example):
 
 * A state says what the characters in it are (``Holds``), and which terminals lead out of it. Terminals are hidden.
 * A call begins where a ``NAME`` ends, or where a ``BODY`` made by ``call`` knows the name. An edge with ``ends=True`` ends it: it closes what
@@ -16,8 +17,8 @@ How to write a table (``table`` has the words, ``hermes`` is the shortest exampl
   the beginning of an answer has, ``<think>`` among them.
 * A control token without an edge is hidden and changes nothing. Before one, nothing is held back.
 
-Within a call that has begun nothing is undone: what does not fit is hidden up to the next terminal, and a call whose body failed has no
-end. Also a call that the output's end cut has none. Text at the end that is the beginning of a terminal was text.
+Within a call that has begun nothing else is undone: what does not fit is hidden up to the next terminal, and a call whose body failed has
+no end. Neither has a call that the output's end cut. Text at the end that is the beginning of a terminal was text.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
@@ -45,7 +45,7 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def dialect_for(
+def dialect_for(  # noqa: PLR0913 -- each is a fact that the caller has from another place
     *,
     template: str | None,
     specials: tuple[str, ...],
@@ -54,12 +54,13 @@ def dialect_for(
     architecture: str = "",
     name: str | None = None,
     strict_messages: bool = False,
+    special_ids: Mapping[str, int] | None = None,
     clock: Callable[[], datetime],
 ) -> Dialect:
     """The dialect called ``name``, or the one that fits the model: its family's, else its template's own, else plain.
 
-    ``architecture`` is what the model's file calls its own. Raises ``ValueError`` for an unknown name, a broken template, and a family
-    that needs a template where there is none.
+    ``architecture`` is what the model's file calls its own, and ``special_ids`` are the ids of the ``specials``. Raises ``ValueError`` for
+    an unknown name, a broken template, and a family that needs a template where there is none.
     """
     traits = ModelTraits(
         template=template,
@@ -69,6 +70,7 @@ def dialect_for(
         architecture=architecture,
         strict_messages=strict_messages,
         clock=clock,
+        special_ids=special_ids or {},
     )
     return _build(_named(name or _recognised(traits)), traits)
 

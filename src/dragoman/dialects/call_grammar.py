@@ -1,0 +1,195 @@
+"""The grammar of an answer: reasoning first, then text, calls of tools, or a format that the client asked for.
+
+    auto        text, in which a call may begin; from there on calls alone, each with a tool's name and what its schema allows
+    required    calls alone
+    a format    the format, or calls where there are tools
+
+How a family writes a call is a ``CallForm``; the rest is the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from dragoman.core.errors import Code, Unsupported
+from dragoman.core.grammar import json_value, rule_of
+from dragoman.core.json import Json, JsonObject
+from dragoman.core.json_schema import SchemaFault
+from dragoman.core.request import OutputFormat, ToolChoice, ToolMode, ToolSpec
+from dragoman.dialects.lark import Lark, expression
+
+ANYTHING: Final = "/(?s:.*)/"
+
+
+class CallForm(Protocol):
+    """How a family writes one call, from behind its opener to its end."""
+
+    def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
+        """Definitions of rules; the first is ``name``, the others begin with it. Raises ``Unsupported``, or ``SchemaFault``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """How a family writes its calls: ``opener call (between call)* after``.
+
+    The ``opener`` in a text is the beginning of a call; with ``leads`` only where the answer begins with it. One that is ``single`` writes no
+    second call.
+    """
+
+    opener: str
+    call: CallForm
+    between: str = ""
+    after: str = ""
+    leads: bool = False
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """Reasoning that comes before the rest: whether it is open already, and whether it may be left out."""
+
+    opener: str
+    closer: str
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonForm:
+    """``before NAME middle {arguments} after``."""
+
+    before: str
+    middle: str
+    after: str = ""
+
+    def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
+        """One rule."""
+        after = f" {lark.text(self.after)}" if self.after else ""
+        return f"{name}: {lark.text(self.before + tool.name + self.middle)} {arguments_value(tool)}{after}\n"
+
+
+def offered(tools: Sequence[ToolSpec], choice: ToolChoice) -> tuple[ToolSpec, ...]:
+    """The tools that may be called."""
+    if choice.mode is ToolMode.NONE:
+        return ()
+    return tuple(tool for tool in tools if not choice.names or tool.name in choice.names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerGrammar:
+    """What one answer must follow. ``said`` stands before text and formats, where the family writes something there."""
+
+    tools: tuple[ToolSpec, ...]
+    choice: ToolChoice
+    output: OutputFormat | None
+    written: Written | None
+    thought: Thought | None
+    said: str = ""
+    lark: Lark
+
+    def text(self) -> str | None:
+        """The grammar; None where anything goes.
+
+        Raises ``Unsupported`` where calls cannot be enforced in this family, or a strict tool's schema cannot.
+        """
+        if not self.tools and self.output is None:
+            return None
+        rules: list[str] = []
+        bodies: list[str] = []
+        must_call = bool(self.tools) and self.choice.mode is ToolMode.REQUIRED
+        if self.tools:
+            bodies += self._calls(_enforced(self.written), rules, alone=must_call or self.output is not None)
+        if self.output is not None and not must_call:
+            bodies.append(f"{self._said()}output")
+            rules.append(rule_of(self.output, "output"))
+        start = self._start(bodies, rules)
+        return "".join(f"{rule.rstrip()}\n" for rule in [start, *rules])
+
+    def _calls(self, written: Written, rules: list[str], *, alone: bool) -> list[str]:
+        """Rules for calls, and the bodies in which they stand: ``alone``, or after text."""
+        names = [f"call_{place}" for place in range(len(self.tools))]
+        more = f" ({self._between(written)}call)*" if self.choice.parallel and not written.single else ""
+        last = f" {self.lark.text(written.after)}" if written.after else ""
+        rules += [f"calls: call{more}{last}", f"call: {' | '.join(names)}"]
+        rules += [written.call.rules(tool, name, self.lark) for tool, name in zip(self.tools, names, strict=True)]
+        opened = f"{self.lark.text(written.opener)} calls"
+        if alone:
+            return [opened]
+        rules += [f"FREE: {ANYTHING}{self._barred(written)}", "free: FREE"]
+        if written.leads or self.said:
+            return [f"{self._said()}free", opened]
+        if self.lark.begins_with_control(written.opener):
+            return ["free", f"free {opened}"]
+        rules.append(f"lead[lazy]: FREE {self.lark.text(written.opener)}")
+        return ["free", "lead calls"]
+
+    def _barred(self, written: Written) -> str:
+        """What text may not begin with, because it would be taken for text where it is something else."""
+        texts = [written.opener] if written.leads else []
+        texts += [self.thought.opener] if self.thought is not None and not self.thought.is_open else []
+        spelled = [text for text in texts if not self.lark.begins_with_control(text)]
+        return "".join(rf" & ~/\s*{expression(text)}(?s:.*)/" for text in spelled)
+
+    def _between(self, written: Written) -> str:
+        return f"{self.lark.text(written.between)} " if written.between else ""
+
+    def _said(self) -> str:
+        return f"{self.lark.text(self.said)} " if self.said else ""
+
+    def _start(self, bodies: Sequence[str], rules: list[str]) -> str:
+        """The first rule: thoughts, where there may be any, and then one of the bodies."""
+        thought = self.thought
+        if thought is None:
+            return f"start: {' | '.join(bodies)}"
+        thinking = [f"think {body}" for body in bodies]
+        opening = "" if thought.is_open else f"{self.lark.text(thought.opener)} "
+        rules += [f"think: {opening}thought SPACE", r"SPACE: /\s{0,8}/"]
+        if self.lark.begins_with_control(thought.closer):
+            rules.append(f"thought: {ANYTHING} {self.lark.text(thought.closer)}")
+        else:
+            rules.append(f"thought[lazy]: /(?s:.*){expression(thought.closer)}/")
+        return f"start: {' | '.join(thinking if thought.is_open else [*bodies, *thinking])}"
+
+
+def _enforced(written: Written | None) -> Written:
+    if written is None:
+        raise Unsupported("this model was taught no way to call tools", code=Code.UNSUPPORTED_VALUE, feature="tools")
+    return written
+
+
+def arguments_value(tool: ToolSpec) -> str:
+    """An expression: the tool's arguments as JSON. What cannot be enforced of a tool that is not strict is left to the model."""
+    schema = arguments_schema(tool.parameters)
+    try:
+        return json_value(schema, lenient=not tool.strict)
+    except SchemaFault as fault:
+        if tool.strict:
+            raise unenforceable(tool, fault) from fault
+        return json_value({"type": "object"})
+
+
+def arguments_schema(parameters: JsonObject | None) -> JsonObject:
+    """The schema of an object. Arguments that it does not name are none: nobody would know what to do with them."""
+    if parameters is None:
+        return {"type": "object", "properties": {}, "additionalProperties": False}
+    schema: dict[str, Json] = {"type": "object", **parameters}
+    if "properties" in schema and _CLOSING.isdisjoint(schema):
+        schema["additionalProperties"] = False
+    return schema
+
+
+_CLOSING: Final = frozenset(
+    {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf", "oneOf", "if"}
+)
+"""Keywords beside which a schema does not name all of its properties, or says itself what others may be."""
+
+
+def unenforceable(tool: ToolSpec, fault: SchemaFault) -> Unsupported:
+    """The refusal of a strict tool."""
+    return Unsupported(
+        f"the parameters of {tool.name!r} cannot be enforced: {fault.message}",
+        code=Code.UNSUPPORTED_VALUE,
+        feature="tools",
+    )

@@ -1,0 +1,99 @@
+"""A dialect made of a model's own template and of what its family declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import AnswerGrammar, Thought, offered
+from dragoman.dialects.lark import Lark
+from dragoman.dialects.machine import Machine
+from dragoman.dialects.syntax import Syntax
+from dragoman.dialects.table import Table
+from dragoman.dialects.template import ChatTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyDialect:
+    """Renders with the model's template, and reads and constrains answers by the family's syntax.
+
+    ``reasons``: this model of the family does, as far as its template tells.
+    """
+
+    name: str
+    template: ChatTemplate
+    clock: Callable[[], datetime]
+    syntax: Syntax
+    lark: Lark
+    reasons: bool
+    calling: Table
+    silent: Table
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The family's."""
+        return self.syntax.stops
+
+    def render(self, conversation: Conversation) -> TextPrompt:
+        """Write the prompt, dated by the clock; raises ``InvalidRequest`` as ``ChatTemplate.render`` does."""
+        return self.template.render(conversation, now=self.clock())
+
+    def ignores(self, conversation: Conversation) -> tuple[str, ...]:
+        """What the template does not read, or cannot do."""
+        return self.template.ignores(conversation, now=self.clock())
+
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """See ``AnswerGrammar.text``."""
+        return AnswerGrammar(
+            tools=offered(conversation.tools, conversation.tool_choice),
+            choice=conversation.tool_choice,
+            output=output,
+            written=self.syntax.written,
+            thought=self._thought(conversation, prompt),
+            said=self.syntax.said,
+            lark=self.lark,
+        ).text()
+
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> Machine:
+        """A new parser for one answer. Without tools that may be called, what looks like a call is text."""
+        tools = offered(conversation.tools, conversation.tool_choice)
+        return Machine(
+            self.calling if tools else self.silent,
+            start=self.syntax.start(conversation, prompt),
+            tools=tools,
+            declared_only=self.syntax.declared_only,
+        )
+
+    def _thought(self, conversation: Conversation, prompt: TextPrompt) -> Thought | None:
+        """The reasoning that may come first."""
+        start = self.syntax.start(conversation, prompt)
+        if self.syntax.think is None or not self.reasons or start not in {"start", "thinking", "reasoning"}:
+            return None
+        opener, closer = self.syntax.think
+        return Thought(opener=opener, closer=closer, is_open=start != "start")
+
+
+def build_family(traits: ModelTraits, syntax: Syntax, *, name: str) -> FamilyDialect:
+    """Raises ``ValueError`` when the model has no template, or one that is broken."""
+    if traits.template is None:
+        raise ValueError(f"the dialect {name!r} needs a chat template, and the model has none")
+    template = ChatTemplate(
+        traits.template,
+        bos_token=traits.bos_token,
+        eos_token=traits.eos_token,
+        specials=traits.specials,
+        strict=traits.strict_messages,
+    )
+    return FamilyDialect(
+        name=name,
+        template=template,
+        clock=traits.clock,
+        syntax=syntax,
+        lark=Lark(traits.specials, traits.special_ids),
+        reasons=syntax.think is not None and any(tag in traits.template for tag in syntax.think),
+        calling=syntax.table_for(calls=True),
+        silent=syntax.table_for(calls=False),
+    )

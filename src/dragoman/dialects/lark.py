@@ -1,0 +1,65 @@
+"""Texts of a family as expressions of a grammar: a control token is named there, all else is spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from dragoman.core.errors import Code, Unsupported
+from dragoman.core.grammar import literal
+from dragoman.dialects.literals import any_of
+
+_NAMEABLE: Final = re.compile(r"<[^<>\s\[\]]+>")
+_META: Final = frozenset("\\.+*?()|[]{}^$#&-~/")
+"""Characters that mean something in Rust's expressions, and the slash around them."""
+
+
+class Lark:
+    """Writes expressions for one model, whose control tokens are ``specials``; ``ids`` are their ids where they are known."""
+
+    def __init__(self, specials: tuple[str, ...], ids: Mapping[str, int]) -> None:
+        self._specials = frozenset(specials)
+        self._pattern = any_of(specials)
+        self._ids = ids
+
+    def is_control(self, text: str) -> bool:
+        """Whether ``text`` is a control token."""
+        return text in self._specials
+
+    def begins_with_control(self, text: str) -> bool:
+        """Whether a control token stands at its beginning."""
+        return self._pattern.match(text) is not None
+
+    def text(self, text: str) -> str:
+        """Exactly this text. Raises ``Unsupported`` for a control token that no grammar can name."""
+        written: list[str] = []
+        position = 0
+        for match in self._pattern.finditer(text):
+            written += [literal(text[position : match.start()])] if match.start() > position else []
+            written.append(self._token(match.group()))
+            position = match.end()
+        written += [literal(text[position:])] if position < len(text) or not written else []
+        return " ".join(written)
+
+    def _token(self, text: str) -> str:
+        if text in self._ids:
+            return f"<[{self._ids[text]}]>"
+        if _NAMEABLE.fullmatch(text):
+            return text
+        raise Unsupported(
+            f"the engine does not tell the id of {text!r}, so that no grammar can ask for it",
+            code=Code.UNSUPPORTED_VALUE,
+            feature="tool_choice",
+        )
+
+
+def expression(text: str) -> str:
+    """A regular expression, without slashes around it, that matches exactly this text."""
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if character in _META:
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\x{{{ord(character):x}}}"
