@@ -52,7 +52,7 @@ class Arguments:
             case Holds.STRING:
                 return '"' if self._open else '""'
             case Holds.TYPED:
-                return _by_schema(self._raw, _schema_of(self.schema, self._key))
+                return _by_schema(self._raw, schema_of(self.schema, self._key))
             case _:
                 return as_json(self._raw)
 
@@ -69,7 +69,7 @@ class Arguments:
 
     def _declared(self) -> Holds:
         """``TYPED`` is left to the end where the schema takes strings among others."""
-        return Holds.STRING if _types(_schema_of(self.schema, self._key)) == {"string"} else Holds.TYPED
+        return Holds.STRING if types_of(schema_of(self.schema, self._key)) == {"string"} else Holds.TYPED
 
 
 def as_json(raw: str) -> str:
@@ -83,7 +83,7 @@ def as_json(raw: str) -> str:
 def _by_schema(raw: str, schema: JsonObject) -> str:
     """A value that is JSON unless only a string fits: ``12`` is a number where numbers or strings may be."""
     value = as_json(raw)
-    types = _types(schema)
+    types = types_of(schema)
     if "string" not in types or value.startswith('"'):
         return _dumps(raw) if "string" in types else value
     return value if _type_of(value) & types else _dumps(raw)
@@ -103,7 +103,8 @@ def _type_of(value: str) -> set[str]:
             return {"number"} if not value.lstrip("-").isdigit() else {"integer", "number"}
 
 
-def _schema_of(schema: JsonObject | None, key: str) -> JsonObject:
+def schema_of(schema: JsonObject | None, key: str) -> JsonObject:
+    """The schema of one argument, of which nothing may be known."""
     properties = (schema or {}).get("properties")
     found = properties.get(key) if isinstance(properties, Mapping) else None
     if isinstance(found, Mapping) and isinstance(reference := found.get("$ref"), str):
@@ -119,7 +120,7 @@ def _followed(schema: JsonObject, reference: str) -> Json:
     return place
 
 
-def _types(schema: JsonObject) -> set[str]:
+def types_of(schema: JsonObject) -> set[str]:
     """The JSON types that a value may have; empty where the schema does not say."""
     match schema.get("type"):
         case str(name):
@@ -129,7 +130,7 @@ def _types(schema: JsonObject) -> set[str]:
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list):
-            return {name for option in options if isinstance(option, Mapping) for name in _types(option)}
+            return {name for option in options if isinstance(option, Mapping) for name in types_of(option)}
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
     if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
         return {"string"}
