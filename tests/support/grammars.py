@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from random import Random
 
 import pytest
 
@@ -13,6 +14,9 @@ from support.dialect_tapes import tokens
 llguidance = pytest.importorskip("llguidance")
 
 END = "<end of the answer>"
+
+_ENDS = frozenset(b'"}]')
+_LIKELY = frozenset(b'"}],:{[0123456789abcd')
 
 
 @dataclass(slots=True)
@@ -60,3 +64,25 @@ def accepts(grammar: str, text: str, *, specials: Sequence[str] = ()) -> bool:
     """Whether ``text`` may be the whole answer; ``␟`` splits what would be a control token, as in tapes."""
     written, may_end = longest_beginning(grammar, text, specials=specials)
     return may_end and written == text.replace("␟", "")
+
+
+def random_sentence(grammar: str, rng: Random, *, at_most: int) -> str | None:
+    """An answer drawn byte by byte from what the grammar allows, inclined to come to an end; None where it did not."""
+    vocabulary, tokenizer = _vocabulary(())
+    matcher = llguidance.LLMatcher(tokenizer, grammar)
+    assert not matcher.is_error(), f"{matcher.get_error()}\n{grammar}"
+    written = bytearray()
+    for _ in range(at_most):
+        mask = matcher.compute_bitmask()
+        allowed = [token for token in range(len(vocabulary.tokens)) if mask[token >> 3] >> (token & 7) & 1]
+        assert allowed, f"nothing may come after {bytes(written)!r}"
+        if vocabulary.eos_token_id in allowed and (len(allowed) == 1 or rng.random() < 0.3):
+            return written.decode()
+        letters = [token for token in allowed if token < 256]
+        likely = [token for token in letters if token in _LIKELY]
+        ends = [token for token in letters if token in _ENDS]
+        chance = rng.random()
+        pool = ends if ends and chance < 0.25 else likely if likely and chance < 0.75 else letters
+        written.append(rng.choice(pool))
+        assert matcher.consume_token(written[-1])
+    return None

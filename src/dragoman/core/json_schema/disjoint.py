@@ -76,11 +76,8 @@ class Disjointness:
         return common == {"object"} and self._by_members(one, two)
 
     def _by_members(self, one: JsonObject, two: JsonObject) -> bool:
-        for name in {*_names(one), *_names(two)}:
-            mine, theirs = _member(one, name), _member(two, name)
-            if mine is not None and theirs is not None and self.disjoint(mine, theirs):
-                return True
-        return False
+        names = dict.fromkeys([*_names(one), *_names(two)])
+        return any(self.disjoint(_member(one, name), _member(two, name)) for name in names)
 
     def _resolved(self, schema: Json) -> JsonObject | None:
         for _ in range(_MAX_REFERENCES):
@@ -126,8 +123,8 @@ def _names(schema: JsonObject) -> Iterator[str]:
 
 
 def _member(schema: JsonObject, name: str) -> Json:
-    """The schema of a member, or None where nothing is known of it."""
+    """The schema of a member; of one that nothing is known of, what anything satisfies."""
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and name in properties:
         return properties[name]
-    return None if "patternProperties" in schema else schema.get("additionalProperties")
+    return True if "patternProperties" in schema else schema.get("additionalProperties", True)

@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
       | (?P<dot>\.)
       | (?P<count>\{[0-9]+(?:,[0-9]*)?\})
       | (?P<brace>[{}])
-      | (?P<other>.)""",
+      | (?P<other>[^\\])""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -31,7 +31,7 @@ _IN_CLASS: Final = re.compile(
     r"""(?P<end>\])
       | \\(?:(?P<control>c[A-Za-z])|(?P<nul>0)|(?P<backspace>b)|(?P<dash>-)|(?P<space>[sS])|(?P<escape>.))
       | (?P<nested>[\[&~])                  # sets of sets in Rust's syntax, and mere characters in ECMA's
-      | (?P<other>.)""",
+      | (?P<other>[^\\])""",
     re.VERBOSE | re.DOTALL,
 )
 
