@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from dragoman.dialects import generic
 from dragoman.dialects.base import ModelTraits
-from dragoman.dialects.generic import TemplateDialect
+from dragoman.dialects.generic import GenericDialect
 
 BARE = (
     "{% for message in messages %}"
@@ -25,6 +25,6 @@ BARE = (
 """The syntax and nothing else, for a model that brings no template but is said to speak ChatML."""
 
 
-def build(traits: ModelTraits) -> TemplateDialect:
+def build(traits: ModelTraits) -> GenericDialect:
     """The model's own template where it has one, since families differ in their default system turn and their tools."""
     return generic.build(replace(traits, template=traits.template or BARE), name="chatml")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar, overload
 
 from dragoman.core.request import Conversation, OutputFormat, TextPrompt
 from dragoman.dialects.base import ModelTraits
@@ -76,8 +77,24 @@ class FamilyDialect:
         return Thought(opener=opener, closer=closer, is_open=start != "start")
 
 
-def build_family(traits: ModelTraits, syntax: Syntax, *, name: str) -> FamilyDialect:
-    """Raises ``ValueError`` when the model has no template, or one that is broken."""
+Variant = TypeVar("Variant", bound=FamilyDialect)
+
+
+@overload
+def build_family(traits: ModelTraits, syntax: Syntax, *, name: str) -> FamilyDialect: ...
+
+
+@overload
+def build_family(traits: ModelTraits, syntax: Syntax, *, name: str, dialect: type[Variant]) -> Variant: ...
+
+
+def build_family(
+    traits: ModelTraits, syntax: Syntax, *, name: str, dialect: type[FamilyDialect] = FamilyDialect
+) -> FamilyDialect:
+    """``dialect`` is a family's own variant, where a syntax does not say all.
+
+    Raises ``ValueError`` when the model has no template, or one that is broken.
+    """
     if traits.template is None:
         raise ValueError(f"the dialect {name!r} needs a chat template, and the model has none")
     template = ChatTemplate(
@@ -87,7 +104,7 @@ def build_family(traits: ModelTraits, syntax: Syntax, *, name: str) -> FamilyDia
         specials=traits.specials,
         strict=traits.strict_messages,
     )
-    return FamilyDialect(
+    return dialect(
         name=name,
         template=template,
         clock=traits.clock,

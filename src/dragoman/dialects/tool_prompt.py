@@ -1,0 +1,95 @@
+"""Tools for a template that knows none: all about them is said in the texts of turns that every template has.
+
+    system      ... the tools, and how to call one
+    assistant   <tool_call>
+                {"name": "get_weather", "arguments": {"city": "Paris"}}
+                </tool_call>
+    user        <tool_response>
+                {"degrees": 21}
+                </tool_response>
+
+The words are few, since such models are small. A grammar sees to it that calls are written like this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from dragoman.core.json import JsonObject
+from dragoman.core.request import Conversation, Message, Role, TextPart, ToolCall, ToolMode, ToolSpec
+from dragoman.dialects.messages import in_call_order
+
+_BEFORE: Final = "You can call these tools:"
+_BEHIND: Final = (
+    "To call a tool, write only this:\n"
+    '<tool_call>\n{"name": "its name", "arguments": {"key": "value"}}\n</tool_call>\n'
+    "The result comes back between <tool_response> and </tool_response>."
+)
+
+
+def without_tools(conversation: Conversation) -> Conversation:
+    """The same conversation without tools, calls and results, which are told in texts of the system, the assistant and the user.
+
+    All tools are told, however few may be called, so that prompts keep their common beginning; none where none may be.
+    """
+    messages = tuple(_turns(tuple(in_call_order(conversation.messages))))
+    if conversation.tools and conversation.tool_choice.mode is not ToolMode.NONE:
+        messages = _introduced(messages, _introduction(conversation.tools))
+    return replace(conversation, messages=messages, tools=())
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[Message]:
+    for role, group in groupby(messages, key=lambda message: message.role):
+        if role is Role.TOOL:
+            results = [f"<tool_response>\n{result.text}\n</tool_response>" for result in group]
+            yield Message(role=Role.USER, parts=_text("\n".join(results)))
+            continue
+        for message in group:
+            yield message if not message.tool_calls else _called(message)
+
+
+def _called(message: Message) -> Message:
+    calls = [f"<tool_call>\n{_written(call)}\n</tool_call>" for call in message.tool_calls]
+    return replace(message, parts=_text("\n".join([message.text, *calls] if message.text else calls)), tool_calls=())
+
+
+def _written(call: ToolCall) -> str:
+    """A call as the model wrote it, so that its tokens are found in the cache."""
+    arguments = call.arguments if _is_object(call.arguments) else _dumps(call.arguments)
+    return f'{{"name": {_dumps(call.name)}, "arguments": {arguments}}}'
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _introduced(messages: tuple[Message, ...], introduction: str) -> tuple[Message, ...]:
+    """With the introduction behind the first instructions, or as such."""
+    first = messages[0] if messages else None
+    if first is not None and first.role in {Role.SYSTEM, Role.DEVELOPER}:
+        return (replace(first, parts=_text(f"{first.text}\n\n{introduction}")), *messages[1:])
+    return (Message(role=Role.SYSTEM, parts=_text(introduction)), *messages)
+
+
+def _introduction(tools: Sequence[ToolSpec]) -> str:
+    return "\n".join([_BEFORE, *(_dumps(_declared(tool)) for tool in tools), _BEHIND])
+
+
+def _declared(tool: ToolSpec) -> JsonObject:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "parameters": tool.parameters or {"type": "object", "properties": {}}}
+
+
+def _text(text: str) -> tuple[TextPart, ...]:
+    return (TextPart(text=text),)
+
+
+def _dumps(value: JsonObject | str) -> str:
+    return json.dumps(value, ensure_ascii=False)
