@@ -57,13 +57,15 @@ class Reading:
     strict: StrictCalls | None = None
 
 
-async def begin(desk: Desk, request: EngineRequest, reading: Reading, released: Released) -> Choice:
+async def begin(desk: Desk, request: EngineRequest, open_: Callable[[], Reading], released: Released) -> Choice:
     """Start a sequence; returns when the engine has accepted it. Raises ``ServiceError`` before that.
 
-    Cancelling the call cancels the sequence. Whatever happens, ``released`` is called when the engine has let go.
+    ``open_`` is called first. Cancelling the call cancels the sequence. Whatever happens, a bug of ours in ``open_`` too, ``released``
+    is called when the engine has let go.
     """
     stream: EngineStream | None = None
     try:
+        reading = open_()
         stream = await desk.engine.submit(request)
         outputs = aiter(stream)
         accept = await _first(outputs)

@@ -8,6 +8,7 @@ others are cancelled and the answer fails with it (S98).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Final, TypeAlias
@@ -19,6 +20,8 @@ from dragoman.serving.attribution import attributed
 from dragoman.serving.choice import Choice, ChoiceEvent, Released, Spawn
 from dragoman.serving.lease import Lease
 from dragoman.serving.parts import Part
+
+logger = logging.getLogger(__name__)
 
 Begin: TypeAlias = Callable[[Part, int, PromptRead | None, Released], Awaitable[Choice]]
 """Starts a part on a slot. The third argument is what the client may see of its prompt, where another part has read it."""
@@ -201,7 +204,8 @@ class Fanout:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (bug := task.exception()) is not None:
-            self._fail(Internal(f"a part of the request failed: {bug}", code=Code.INTERNAL))
+            logger.error("a part of a request failed by our own mistake", exc_info=bug)
+            self._fail(Internal("the server failed by its own mistake", code=Code.INTERNAL))
         if not self._tasks:
             self._ended.set()
             self._lease.end(self._outcome, self._usage)

@@ -98,6 +98,7 @@ class Service:
         grammar = grammar_for(operation, prompts[0], self._dialect, info)
         strict = self._strict(operation)
         views = [await self._view(operation, prompt) for prompt in prompts]
+        parts = parts_of(operation, prompts, info, isolation, grammar)
         gate = self._open_gate(info)
         lease = Lease(
             gate=gate,
@@ -109,17 +110,13 @@ class Service:
             observer=self._observer,
         )
         desk = Desk(engine=self._engine, info=info, pieces=self._pieces, spawn=self._spawn)
-        parts = parts_of(operation, prompts, info, isolation, grammar)
 
         async def start(part: Part, slot: int, read: PromptRead | None, released: Released) -> Choice:
-            view = views[part.prompt] if read is None else replace(views[part.prompt], known=read)
-            reading = Reading(
-                reader=self._reader(operation, part, info),
-                view=view,
-                pace=lease.pace(),
-                choice=part.choice,
-                strict=strict(),
-            )
+            def reading() -> Reading:
+                view = views[part.prompt] if read is None else replace(views[part.prompt], known=read)
+                reader = self._reader(operation, part, info)
+                return Reading(reader=reader, view=view, pace=lease.pace(), choice=part.choice, strict=strict())
+
             return await begin(desk, replace(part.request, slot=slot), reading, released)
 
         repairs = prompts[0].repairs if isinstance(prompts[0], TextPrompt) else ()

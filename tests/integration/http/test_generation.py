@@ -155,6 +155,19 @@ async def test_a_bug_is_answered_with_a_500_and_logged(caplog) -> None:
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.parametrize("n", [1, 3])
+async def test_a_bug_before_the_engine_is_asked_frees_the_slot(n: int, caplog) -> None:
+    class Unreadable(TagDialect):
+        def parser(self, conversation, prompt):
+            raise ZeroDivisionError
+
+    house = House(dialect=Unreadable())
+    for _ in range(house.engine.info.slots + 1):
+        assert (await house.client.post("/v1/chat/completions", {**CHAT, "n": n})).status == 500
+    assert house.metric("scheduler_active") == 0
+    assert "ZeroDivisionError" in caplog.text
+
+
 class BrokenDialect(TagDialect):
     def parser(self, conversation, prompt):
         class Parser(TagParser):
