@@ -40,11 +40,11 @@ class FamilyDialect:
 
     def render(self, conversation: Conversation) -> TextPrompt:
         """Write the prompt, dated by the clock; raises ``InvalidRequest`` as ``ChatTemplate.render`` does."""
-        return self.template.render(conversation, now=self.clock())
+        return self.template.render(self.syntax.asking(conversation), now=self.clock())
 
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         """What the template does not read, or cannot do."""
-        return self.template.ignores(conversation, now=self.clock())
+        return self.template.ignores(self.syntax.asking(conversation), now=self.clock())
 
     def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
         """See ``AnswerGrammar.text``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dragoman.core.request import Conversation, TextPrompt
+from dragoman.dialects.asking import Asking, as_it_is
 from dragoman.dialects.call_grammar import Written
 from dragoman.dialects.prose import THINK, prose
 from dragoman.dialects.table import Table
@@ -22,8 +23,8 @@ class Syntax:
     answer's first white space may be text. ``silent`` is read where no tools may be called; the family's prose, unless it frames its text
     in its own way. ``declared_only`` is for calls that look like text: only names of declared tools are calls.
 
-    ``written`` is None where calls cannot be enforced. ``said`` stands before text that does not begin by itself. ``stops`` are those of
-    ``Dialect``.
+    ``written`` is None where calls cannot be enforced. ``said`` stands before text that does not begin by itself. ``asking`` puts a
+    client's wishes into words that the template knows. ``stops`` are those of ``Dialect``.
     """
 
     table: Table
@@ -32,6 +33,7 @@ class Syntax:
     declared_only: bool = False
     written: Written | None = None
     said: str = ""
+    asking: Asking = as_it_is
     stops: tuple[str, ...] = ()
 
     def table_for(self, *, calls: bool) -> Table:
