@@ -68,6 +68,14 @@ class SchedulerMachine(RuleBasedStateMachine):
         for _ in range(times):
             self.loop.step()
 
+    @precondition(lambda self: any(_may_get_more(sequence) for sequence in self.loop.live))
+    @rule(data=st.data(), count=st.integers(1, 6))
+    def append_at_once(self, data, count) -> None:
+        sequence = data.draw(st.sampled_from([sequence for sequence in self.loop.live if _may_get_more(sequence)]))
+        room = sequence.limit - 1 - len(sequence.generated)
+        sequence.generated += range(min(count, room))
+        sequence.read = sequence.length
+
     @rule(rows=st.integers(0, 6))
     def interrupted_step(self, rows) -> None:
         self.loop.step(interrupt_after=rows)
@@ -97,6 +105,11 @@ class SchedulerMachine(RuleBasedStateMachine):
                     assert (
                         self.loop.fed(sequence) == len(sequence.prompt) + max(0, sequence.limit - 1) - sequence.cached
                     )
+
+
+def _may_get_more(sequence) -> bool:
+    """As when it has just drawn, and something must follow that."""
+    return sequence.seq_id is not None and 0 < len(sequence.generated) < sequence.limit and not sequence.prefilling
 
 
 TestScheduler = SchedulerMachine.TestCase

@@ -19,6 +19,11 @@ class _Bytes:
         return list(text)
 
 
-def byte_grammars(**options: float) -> GrammarCompiler:
+def byte_tokenizer() -> LLTokenizer:
+    """The hash backend's vocabulary."""
+    return LLTokenizer(TokenizerWrapper(_Bytes()))
+
+
+def byte_grammars() -> GrammarCompiler:
     """Its tokens are one byte each, so what is forced can be seen in a grammar by eye."""
-    return GrammarCompiler(lambda: LLTokenizer(TokenizerWrapper(_Bytes())), SIZE, **options)
+    return GrammarCompiler(byte_tokenizer, SIZE)

@@ -4,7 +4,8 @@ A step is ``schedule`` (decide), then the backend's work, then ``advance`` or ``
 The theory in four rules:
 
 1.  Every running sequence whose prompt is done decodes one token in each step; the rest of the step's token budget goes to
-    answers that got several tokens at once, and then to prompts, oldest first. So a long prompt stalls nobody for longer than a chunk.
+    prompts, oldest first. So a long prompt stalls nobody for longer than a chunk. Tokens that an answer got all at once are
+    read like a prompt, and none that is still being read is older.
 2.  A new sequence takes the longest prefix that any cache sequence holds. If its holder is idle and little else would be lost,
     it continues there; otherwise the prefix is copied to the least recently used idle one.
 3.  If a running prompt is about to compute a longer prefix, the new sequence waits for it instead of computing it again.
@@ -100,7 +101,7 @@ class Scheduler:
         self._admit(draft)
         draft.runs.extend(_run(sequence, 1) for sequence in self._running.values() if not sequence.prefilling)
         budget = self._options.prefill_chunk
-        for sequence in sorted(self._running.values(), key=lambda sequence: not sequence.generated):
+        for sequence in self._running.values():
             if budget > 0 and sequence.prefilling:
                 count = min(budget, sequence.pending)
                 budget -= count

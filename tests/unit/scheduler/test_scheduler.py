@@ -44,6 +44,18 @@ def test_a_long_prompt_stalls_an_answer_by_no_more_than_a_chunk() -> None:
         assert len(talker.generated) == count
 
 
+def test_tokens_that_an_answer_gets_at_once_are_read_in_one_step_before_younger_prompts() -> None:
+    house = loop(prefill_chunk=16)
+    talker = house.add(range(5), limit=50)
+    house.step()
+    house.add(range(1000, 1400))
+    talker.generated += range(9)  # behind the one that was drawn
+    plan = house.step()
+    assert [len(run.tokens) for run in plan.runs] == [10, 6]
+    assert [run.outputs for run in plan.runs] == [1, 0]
+    assert [len(run.tokens) for run in house.step().runs] == [1, 16]
+
+
 def test_prompts_are_read_oldest_first() -> None:
     house = loop(prefill_chunk=8)
     first, second = house.add(question(1, 10)), house.add(question(2, 10))

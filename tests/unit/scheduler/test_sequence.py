@@ -53,6 +53,15 @@ def test_a_run_asks_for_logits_after_every_token_or_the_last_or_none(last, every
     assert (run.outputs, run.end) == (outputs, 7)
 
 
+@pytest.mark.parametrize(
+    ("read", "start", "decodes"),
+    [(0, 2, False), (0, 3, True), (6, 3, False), (6, 5, False), (6, 6, True)],
+)
+def test_a_run_decodes_where_neither_the_prompt_nor_what_was_appended_at_once_is_left(read, start, decodes) -> None:
+    state = sequence(generated=[20, 21, 22, 23], read=read)
+    assert Run(state, 0, start, (0,), last=True).decodes is decodes
+
+
 def test_runs_of_a_plan_are_in_cache_order() -> None:
     draft = PlanDraft()
     draft.runs += [Run(sequence(), seq_id, 0, (1,) * (seq_id + 1), last=True) for seq_id in (4, 0, 2)]

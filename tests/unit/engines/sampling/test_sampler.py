@@ -284,3 +284,48 @@ def test_tokens_come_as_often_as_the_penalised_distribution_says() -> None:
         (drawn[token] - count * weight / total) ** 2 / (count * weight / total) for token, weight in weights.items()
     )
     assert squares < 16.3  # chi-squared with 3 degrees of freedom is above it once in a thousand
+
+
+# --- a grammar -----------------------------------------------------------------------------------------------------------
+
+
+def under(*allowed: int, size: int = 3):
+    """The ceiling that leaves these."""
+    return np.array([np.inf if token in allowed else -np.inf for token in range(size)], np.float32)
+
+
+@pytest.mark.seeds("S41")
+def test_a_grammar_comes_before_min_p_which_then_sees_only_what_it_allows():
+    logits = row(10.0, 1.0, 0.9)  # beside token 0 the others are far below a tenth
+    drawn = {sampler(min_p=0.1).pick(logits, (0,), [], (n + 0.5) / 100, under(1, 2)) for n in range(100)}
+    assert drawn == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "wish", [{"logit_bias": ((0, 100.0),)}, {"allowed_token_ids": (0,)}, {"bad_words": ("b", "c")}]
+)
+def test_what_a_grammar_forbids_never_comes_whatever_else_is_wished(wish):
+    greedy = sampler(Words("abc "), temperature=0.0, **wish)
+    assert greedy.pick(row(5.0, 1.0, 2.0, 0.0), (0,), [], 0.5, under(1, 2, size=4)) == 2
+
+
+def test_the_end_comes_before_min_tokens_only_where_the_grammar_allows_nothing_else():
+    words = Words("abc")
+    end = min(words.end_tokens)
+    patient = sampler(words, temperature=0.0, min_tokens=5)
+    logits = np.zeros(words.size, np.float32)
+    logits[end] = 9.0
+    assert patient.pick(logits, (0,), [], 0.5, under(end, 1, size=words.size)) == 1
+    assert patient.pick(logits, (0,), [], 0.5, under(end, size=words.size)) == end
+
+
+def test_a_ceiling_changes_neither_the_row_nor_the_next_pick():
+    logits = row(3.0, 2.0, 1.0)
+    greedy = sampler(temperature=0.0)
+    assert [greedy.pick(logits, (0,), [], 0.5, ceiling) for ceiling in (under(2), None, under(1), None)] == [2, 0, 1, 0]
+    assert logits.tolist() == [3.0, 2.0, 1.0]
+
+
+def test_a_row_that_is_no_number_is_seen_through_a_ceiling():
+    logits = row(1.0, math.nan, 2.0)
+    assert math.isnan(logits[sampler(temperature=0.0).pick(logits, (0,), [], 0.5, under(0, 1))])
