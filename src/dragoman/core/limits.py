@@ -82,6 +82,9 @@ MAX_FORMAT_CHOICES: Final = 4096
 MAX_SCHEMA_NODES: Final = 10_000
 """Schemas within one schema; the largest that clients are known to send have a tenth, and compilers stop at 50,000 rules."""
 
+MAX_GRAMMAR_DEPTH: Final = 256
+"""Brackets within brackets of a grammar that we read ourselves; readers of grammars recurse, and none that is meant nests thirty deep."""
+
 MAX_DRY_BREAKERS: Final = 64
 """Each is turned into the tokens that may contain it."""
 
