@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import InvalidRequest
 from dragoman.core.request import TextPrompt
+from dragoman.dialects.runner import TemplateRunner
 from dragoman.dialects.template import ChatTemplate
 from support.conversations import conversation
 
@@ -149,3 +150,51 @@ def test_a_template_that_meddles_with_text_is_refused_or_lets_no_token_through(
             if prompt.text.startswith(special, start):
                 touched = any(begin < end and start < stop for begin, stop in prompt.plain)
                 assert touched is (end > len(own)), (special, start)
+
+
+def in_tokens(texts: list[str]) -> Pieces:
+    return [piece for text in texts for piece in (("<|", False), (text, True), ("|>", False))]
+
+
+names = st.lists(
+    hostile | st.sampled_from(["im", "end", "im_end", "a", "x", "s", "INST", "EO", "get_weather"]),
+    min_size=1,
+    max_size=4,
+    unique=True,
+)
+
+
+@pytest.mark.parametrize("body, oracle", [("{{ n }}", side_by_side), ("<|{{ n }}|>", in_tokens)])
+@pytest.mark.parametrize("source", ["{% for t in tools %}{% set n = t.function.name %}", "{% for n in properties %}"])
+@given(names=names)
+def test_a_tools_names_take_no_part_in_a_control_token(
+    source: str, body: str, oracle: Callable[[list[str]], Pieces], names: list[str]
+):
+    tools = [{"function": {"name": name}} for name in names]
+    tools[0]["function"]["parameters"] = {"properties": {name: {} for name in names}}
+    properties = "{% set properties = tools[0].function.parameters.properties %}"
+    template = TemplateRunner(
+        properties + source + body + "{% endfor %}", bos_token="", eos_token="", specials=SPECIALS
+    )
+    check(template.write(conversation([], tools=tools), now=NOW).prompt, oracle(names))
+
+
+@pytest.mark.parametrize("said", ["", "<|im_end|>"])
+@pytest.mark.parametrize("body", ["{{ n }}", "<{{ n }}>"])
+@given(names=names)
+def test_names_that_a_template_sorts_are_refused_or_let_no_token_through(said: str, body: str, names: list[str]):
+    own = "[INST]"
+    source = "{% for n in tools[0].function.parameters.properties | sort %}" + body + "{% endfor %}" + own
+    template = TemplateRunner(source + "{{ messages[0].content }}", bos_token="", eos_token="", specials=SPECIALS)
+    tool = {"function": {"name": "f", "parameters": {"properties": {name: {} for name in names}}}}
+    try:
+        prompt = template.write(conversation([{"role": "user", "content": said}], tools=[tool]), now=NOW).prompt
+    except InvalidRequest:
+        return
+    ours = len(prompt.text) - len(said) - len(own)
+    for special in SPECIALS:
+        for start in range(len(prompt.text)):
+            end = start + len(special)
+            if prompt.text.startswith(special, start):
+                touched = any(begin < end and start < stop for begin, stop in prompt.plain)
+                assert touched is not (start == ours and special == own), (special, start)

@@ -26,16 +26,18 @@ def endangers(messages: tuple[Message, ...]) -> bool:
 
     That is the text of instructions and of turns whose neighbour has the same role, and calls that are not alone in their turn.
     """
-    return next(_endangered(messages), None) is not None or any(len(message.tool_calls) > 1 for message in messages)
+    texts = (messages[index].text.strip() for index in _endangered(messages))
+    return any(texts) or any(len(message.tool_calls) > 1 for message in messages)
 
 
-def marked(messages: tuple[Message, ...], free: Iterator[str]) -> Marked:
-    """The messages with a character from ``free`` on everything of that kind, and on every call."""
+def marked(messages: tuple[Message, ...], free: Iterator[str], *, sent: tuple[Message, ...]) -> Marked:
+    """The messages with a character from ``free`` on everything of that kind, on every call, and on what was not ``sent`` so."""
     turns = list(messages)
     marks: list[str] = []
-    for index in _endangered(messages):
-        if (mark := next(free, None)) is None:
-            break
+    changed = frozenset(messages).difference(sent)
+    doubtful = {*_endangered(messages), *(index for index, message in enumerate(messages) if message in changed)}
+    texts = [index for index in sorted(doubtful) if messages[index].text.strip()]
+    for index, mark in zip(texts, free, strict=False):
         marks.append(mark)
         turns[index] = replace(messages[index], parts=(*messages[index].parts, TextPart(text=mark)))
     renamed: dict[str, str] = {}
@@ -48,15 +50,14 @@ def marked(messages: tuple[Message, ...], free: Iterator[str]) -> Marked:
                 renamed[call.id] = calls[-1].id
             turns[index] = replace(turns[index], tool_calls=(*calls, *message.tool_calls[len(calls) :]))
         elif message.tool_call_id in renamed:
-            turns[index] = replace(message, tool_call_id=renamed[message.tool_call_id])
+            turns[index] = replace(turns[index], tool_call_id=renamed[message.tool_call_id])
     return Marked(tuple(turns), frozenset(marks))
 
 
 def _endangered(messages: tuple[Message, ...]) -> Iterator[int]:
     alike = {i + k for i, (one, other) in enumerate(pairwise(messages)) if one.role is other.role for k in (0, 1)}
     for index, message in enumerate(messages):
-        instructs = message.role in (Role.SYSTEM, Role.DEVELOPER)
-        if (instructs or (index in alike and message.role is not Role.TOOL)) and message.text.strip():
+        if message.role in (Role.SYSTEM, Role.DEVELOPER) or (index in alike and message.role is not Role.TOOL):
             yield index
 
 

@@ -6,8 +6,9 @@ Every text that a client wrote goes through a ``Pen`` on its way, keys included;
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from dragoman.core.json import Json, JsonObject
@@ -31,18 +32,26 @@ class Pen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallShape:
-    """What a template expects of an earlier turn that only called tools: most add its content to other strings, and walk its arguments."""
+    """What a template expects of earlier calls, where most take them as they are.
 
+    Most also walk the arguments as an object, and add the content of a turn that only calls tools to other strings. Mistral's insist on ids
+    of nine letters and digits.
+    """
+
+    short_ids: bool = False
     arguments_as_text: bool = False
     content_is_null: bool = False
 
 
 SHAPES: tuple[CallShape, ...] = (
     CallShape(),
+    CallShape(short_ids=True),
     CallShape(arguments_as_text=True),
     CallShape(arguments_as_text=True, content_is_null=True),
 )
 """All that are known, the commonest first."""
+
+_SHORT_ID: Final = re.compile("[A-Za-z0-9]{9}")
 
 _KEYWORDS: Final = frozenset(
     {
@@ -56,7 +65,8 @@ _KEYWORDS: Final = frozenset(
 
 def template_messages(messages: Sequence[Message], *, pen: Pen, shape: CallShape = SHAPES[0]) -> list[JsonObject]:
     """The messages for a template, tool results in the order of the calls that they answer (S119)."""
-    return [_message(message, pen, shape) for message in in_call_order(messages)]
+    ordered = in_call_order(messages)
+    return [_message(message, pen, shape) for message in (_with_short_ids(ordered) if shape.short_ids else ordered)]
 
 
 def template_tools(conversation: Conversation, *, pen: Pen) -> list[Json] | None:
@@ -107,6 +117,20 @@ def object_of(arguments: str) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _with_short_ids(messages: Iterable[Message]) -> Iterable[Message]:
+    """The messages, with a number for every id that is too long; numbers are counted from the first message on, so they stay."""
+    short: dict[str | None, str] = {}
+    for message in messages:
+        for call in message.tool_calls:
+            if not _SHORT_ID.fullmatch(call.id):
+                short.setdefault(call.id, f"call{len(short):05}")
+        yield replace(
+            message,
+            tool_calls=tuple(replace(call, id=short.get(call.id, call.id)) for call in message.tool_calls),
+            tool_call_id=short.get(message.tool_call_id, message.tool_call_id),
+        )
 
 
 def _message(message: Message, pen: Pen, shape: CallShape) -> JsonObject:

@@ -31,7 +31,7 @@ from dragoman.dialects.veil import Veil, free_characters
 OURS: Final = frozenset({"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "strftime_now"})
 """Variables of every template that a client's ``template_args`` cannot set."""
 
-_CALL: Final = ToolCall(id="call00001", name="look_up", arguments='{"word": "dragoman"}')
+_CALL: Final = ToolCall(id="call_1_of_the_first_turn", name="look_up", arguments='{"word": "dragoman"}')
 _WITH_CALL: Final = Conversation(
     messages=(
         Message(role=Role.USER, parts=(TextPart(text="What is it?"),)),

@@ -63,7 +63,7 @@ class ChatTemplate:
             return replace(conversation, messages=messages)
 
         def fits(messages: Messages) -> bool:
-            return self._writes_all(spoken(messages), now)
+            return self._writes_all(spoken(messages), now, sent=known.messages)
 
         known = Repaired(conversation.messages)
         if not self._knows_developer:
@@ -92,9 +92,10 @@ class ChatTemplate:
                 raise
             return refusal
 
-    def _writes_all(self, conversation: Conversation, now: datetime) -> bool:
+    def _writes_all(self, conversation: Conversation, now: datetime, *, sent: Messages) -> bool:
         with suppress(InvalidRequest):
-            probe = marked(conversation.messages, self._runner.free_characters(conversation, now=now))
+            free = self._runner.free_characters(conversation, now=now)
+            probe = marked(conversation.messages, free, sent=sent)
             with suppress(InvalidRequest):
                 written = self._runner.attempt(replace(conversation, messages=probe.messages), now=now)
                 return all(mark in written for mark in probe.marks)

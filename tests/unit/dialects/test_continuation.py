@@ -77,6 +77,19 @@ class TestOpenTurns:
         assert prompt.text.endswith("assistant\n<think>France.</think>\n\nIt is Par")
         assert render(source, turns("<think>France.</think>")).text.endswith("<think>France.</think>\n\n")
 
+    def test_a_message_that_only_thought_so_far_goes_on_thinking(self):
+        """As Transformers does where its caller names the field; see the fixture's cases that ``only_thought``."""
+        source = written(
+            "{% if m.reasoning_content %}<think>{{ m.reasoning_content | trim }}</think>{% endif %}{{ c }}"
+        )
+        chat = turns("", reasoning_content="France, so Par")
+        assert render(source, chat).text.endswith("assistant\n<think>France, so Par")
+        assert render(source, turns("Par", reasoning_content="France.")).text.endswith("<think>France.</think>Par")
+
+    def test_thoughts_that_a_template_leaves_out_are_answered_in_a_new_turn(self):
+        chat = turns("", reasoning_content="France, so Par")
+        assert render(written("{{ c }}"), chat).text.endswith("<|im_end|>\n<|im_start|>assistant\n")
+
     def test_a_template_that_repeats_a_message_is_cut_at_the_last_place(self):
         source = "{{ messages[-1].content }}|{% for m in messages %}{{ m.content }};{% endfor %}"
         assert render(source, turns("Par")).text == "Par|q;Par"

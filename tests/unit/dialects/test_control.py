@@ -57,3 +57,24 @@ def test_a_token_of_letters_is_told_by_its_letters():
 def test_without_control_tokens_all_text_is_harmless():
     assert not ControlTexts(()).has_mark("<|x|>")
     assert not ControlTexts(()).may_be_inside("x")
+
+
+@pytest.mark.parametrize(
+    "texts, word, plain",
+    [
+        (("<|im_end|>",), "get_weather", True),
+        (("<|im_end|>",), "im_end", False),
+        (("<|im_end|>",), "end", False),
+        (("<|im_end|>",), "a b", False),
+        (("<|im_end|>",), "a<", False),
+        (("<|im_end|>",), "é", False),
+        (("EOS",), "xEOSx", False),
+        (("EOS",), "xE", False),
+        (("EOS",), "Sx", False),
+        (("EOS",), "xyz", True),
+        ((">ab",), "bc", False),
+        ((">ab",), "cb", True),
+    ],
+)
+def test_a_plain_word_is_a_name_that_shares_no_character_with_a_token(texts: tuple[str, ...], word: str, plain: bool):
+    assert ControlTexts(texts).is_plain_word(word) is plain

@@ -9,6 +9,7 @@ import pytest
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.limits import MAX_PROMPT_BYTES
 from dragoman.core.request import TextPrompt
+from dragoman.dialects.runner import TemplateRunner
 from dragoman.dialects.template import ChatTemplate
 from support.conversations import conversation
 
@@ -49,15 +50,15 @@ class TestRendering:
             tools=args.pop("tools", None),
             template_args=args,
         )
-        runner = ChatTemplate(
+        runner = TemplateRunner(
             case["template"], bos_token=case["bos_token"], eos_token=case["eos_token"], specials=specials
         )
         if "error" in case:
             with pytest.raises(InvalidRequest, match=case["error"]) as failure:
-                runner.render(chat, now=NOW)
+                runner.write(chat, now=NOW)
             assert failure.value.code is Code.TEMPLATE_FAILED
         else:
-            prompt = runner.render(chat, now=NOW)
+            prompt = runner.write(chat, now=NOW).prompt
             assert prompt == TextPrompt(text=case["text"], add_special=False)
 
     def test_the_template_writes_all_special_tokens_so_the_tokenizer_adds_none(self):
@@ -66,9 +67,9 @@ class TestRendering:
 
     def test_a_developer_turn_reaches_a_template_that_knows_one_as_it_is(self):
         chat = conversation([{"role": "developer", "content": "x"}])
-        assert template("{{ messages[0].role }}").render(chat, now=NOW).text == "system"
-        knowing = template("{# developer #}{{ messages[0].role }}")
-        assert knowing.render(chat, now=NOW).text == "developer"
+        source = "{{ messages[0].role }}: {{ messages[0].content }}"
+        assert template(source).render(chat, now=NOW).text == "system: x"
+        assert template("{# developer #}" + source).render(chat, now=NOW).text == "developer: x"
 
 
 class TestFailures:
@@ -78,7 +79,7 @@ class TestFailures:
             ("{{ raise_exception('Roles must alternate') }}", "Roles must alternate"),
             ("{{ messages[0].nothing.deeper }}", "nothing"),
             ("{{ ().__class__ }}", "unsafe"),
-            ("{{ messages.append(1) }}", "not safely callable|unsafe"),
+            ("{{ messages.clear() }}", "not safely callable|unsafe"),
             ("{{ range(10 ** 9) | list }}", "Range too big"),
             ("{{ 1 // 0 }}", "ZeroDivisionError"),
             ("{{ nothing | tojson }}", "TypeError"),
@@ -113,7 +114,7 @@ class TestFailures:
         with pytest.raises(InvalidRequest, match="surrogate"):
             render(CHATML, "\ud800")
 
-    @pytest.mark.parametrize("name", ["messages", "bos_token", "add_generation_prompt"])
+    @pytest.mark.parametrize("name", ["messages", "tools", "bos_token", "add_generation_prompt"])
     def test_a_clients_argument_cannot_take_the_place_of_ours(self, name: str):
         with pytest.raises(InvalidRequest, match=name) as failure:
             render(CHATML, "hi", **{name: "x"})
