@@ -52,7 +52,7 @@ class Arguments:
             case Holds.STRING:
                 return '"' if self._open else '""'
             case Holds.TYPED:
-                return _by_schema(self._raw, schema_of(self.schema, self._key))
+                return by_schema(self._raw, schema_of(self.schema, self._key))
             case _:
                 return as_json(self._raw)
 
@@ -80,7 +80,7 @@ def as_json(raw: str) -> str:
         return _dumps(raw)
 
 
-def _by_schema(raw: str, schema: JsonObject) -> str:
+def by_schema(raw: str, schema: JsonObject) -> str:
     """A value that is JSON unless only a string fits: ``12`` is a number where numbers or strings may be."""
     value = as_json(raw)
     types = types_of(schema)

@@ -15,15 +15,21 @@ from __future__ import annotations
 
 from typing import Final
 
+from dragoman.dialects.asking import THREE_EFFORTS, Asking, as_it_is, with_efforts
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import Written
+from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.json_body import JsonArguments
+from dragoman.dialects.pairs_form import PairsForm
 from dragoman.dialects.prose import prose
+from dragoman.dialects.syntax import Syntax
 from dragoman.dialects.table import Edge, Holds, State, Table, Terminal
 
 _OPEN, _CLOSE = "<｜DSML｜", "</｜DSML｜"
 _OPENERS: Final[dict[Terminal, Edge]] = {_OPEN: Edge("opened", tentative=True)}
 _BLOCKS: Final = ("tool_calls>", "function_calls>", "calls>")
 
-TABLE: Final = Table(
+_TABLE: Final = Table(
     {
         **prose(_OPENERS, from_thoughts=_OPENERS),
         "opened": State(holds=Holds.SPACE, edges={name: Edge("block") for name in _BLOCKS}),
@@ -52,3 +58,44 @@ TABLE: Final = Table(
         "invoked": State(holds=Holds.SPACE, edges={"invoke>": Edge("block", ends=True)}),
     }
 )
+
+
+def _syntax(block: str, *, blank: str = "", asking: Asking = as_it_is) -> Syntax:
+    """``block`` is what the block is called, and ``blank`` stands before each tag's name."""
+    return Syntax(
+        table=_TABLE,
+        written=Written(
+            opener=f"{_OPEN}{blank}{block}>",
+            call=PairsForm(
+                before=f'\n{_OPEN}{blank}invoke name="',
+                middle='">\n',
+                key=f'{_OPEN}{blank}parameter name="',
+                assign='" string="true">',
+                assign_json='" string="false">',
+                end=f"{_CLOSE}{blank}parameter>\n",
+                after=f"{_CLOSE}{blank}invoke>",
+            ),
+            after=f"\n{_CLOSE}{blank}{block}>",
+        ),
+        asking=asking,
+    )
+
+
+V3_2: Final = _syntax("function_calls")
+V4: Final = _syntax("tool_calls", asking=with_efforts(THREE_EFFORTS))
+V4_1: Final = _syntax("calls", blank=" ", asking=with_efforts(THREE_EFFORTS))
+
+
+def build_v3_2(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, V3_2, name="deepseek_v3_2")
+
+
+def build_v4(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, V4, name="deepseek_v4")
+
+
+def build_v4_1(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, V4_1, name="deepseek_v4_1")

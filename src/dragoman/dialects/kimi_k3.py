@@ -8,9 +8,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
+from dragoman.core.grammar import json_value
+from dragoman.core.json import JsonObject
+from dragoman.core.json_schema import SchemaFault
+from dragoman.core.request import Conversation, ToolSpec
+from dragoman.dialects.arguments import types_of
+from dragoman.dialects.asking import switched
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import ANYTHING, Written, arguments_schema, arguments_value
+from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.json_body import JsonArguments
+from dragoman.dialects.lark import Lark
+from dragoman.dialects.syntax import Syntax
 from dragoman.dialects.table import Edge, Holds, State, Table, Terminal
 
 _OPEN, _CLOSE, _SEPARATOR = "<|open|>", "<|close|>", "<|sep|>"
@@ -24,12 +38,21 @@ def attribute(text: str) -> str:
     return text.replace("&quot;", '"').replace("&amp;", "&")
 
 
+def asked(conversation: Conversation) -> Conversation:
+    """Its template knows an effort by another name."""
+    thinking = switched(conversation.thinking, {"minimal": "low", "xhigh": "max"})
+    if thinking.effort is None:
+        return replace(conversation, thinking=thinking)
+    args = {"thinking_effort": thinking.effort, **conversation.template_args}
+    return replace(conversation, thinking=replace(thinking, effort=None), template_args=args)
+
+
 def _tag(to: Edge) -> State:
     """The rest of a tag whose name is known, its attributes included."""
     return State(holds=Holds.SYNTAX, edges={_SEPARATOR: to})
 
 
-TABLE: Final = Table(
+_TABLE: Final = Table(
     {
         "opening": State(holds=Holds.SPACE, edges=_CHANNELS, otherwise="text"),
         "thinking": State(holds=Holds.SPACE, edges=_CHANNELS, otherwise="reasoning"),
@@ -73,3 +96,84 @@ TABLE: Final = Table(
         "object_closed": State(holds=Holds.SPACE, edges={_CLOSE: Edge("to_arguments")}),
     }
 )
+
+
+def quoted(text: str) -> str:
+    """An attribute's value as it is written."""
+    escaped = text.replace("&", "&amp;").replace('"', "&quot;")
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True, slots=True)
+class XtmlForm:
+    """A call, in which the model counts, with an element for each argument, which says its type.
+
+    Where the schema says more than can be held to in this way, the arguments are one element with a JSON object.
+    """
+
+    def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
+        """A rule for the call, and one for each argument. Raises ``Unsupported`` for a strict tool that cannot be held to its schema."""
+        opened = f'{lark.text(f"{_OPEN}call tool={quoted(tool.name)} index=")} /"[0-9]{{1,4}}"/ {lark.text(_SEPARATOR)}'
+        closed = lark.text(f"{_CLOSE}call{_SEPARATOR}")
+        with suppress(SchemaFault):
+            arguments = {f"{name}_{place}": argument for place, argument in enumerate(_arguments(tool, lark))}
+            pairs = [f"{rule}{'' if needed else '?'}" for rule, (_, needed) in arguments.items()]
+            rules = [f"{name}: {' '.join([opened, *pairs, closed])}"]
+            rules += [f"{rule}: {body}" for rule, (body, _) in arguments.items()]
+            return "\n".join(rules) + "\n"
+        before, behind = lark.text(f'{_OPEN}json type="object"{_SEPARATOR}'), lark.text(f"{_CLOSE}json{_SEPARATOR}")
+        return f"{name}: {opened} {before} {arguments_value(tool)} {behind} {closed}\n"
+
+
+def _arguments(tool: ToolSpec, lark: Lark) -> Iterator[tuple[str, bool]]:
+    """An expression for each argument, and whether it is needed. Raises ``SchemaFault`` where elements cannot say what the schema does."""
+    schema = arguments_schema(tool.parameters)
+    properties, required = schema.get("properties"), schema.get("required", [])
+    if not isinstance(properties, Mapping) or schema.get("additionalProperties") is not False:
+        raise SchemaFault("not all arguments are named", ())
+    for key, value in properties.items():
+        if not isinstance(value, Mapping):
+            raise SchemaFault("nothing is known of it", ("properties", key))
+        kinds = [f"({_element(key, each, value, lark)})" for each in sorted(types_of(value))]
+        if not kinds or not value.keys() <= _SIMPLE:
+            raise SchemaFault("its types are not all named", ("properties", key))
+        yield " | ".join(kinds), isinstance(required, list) and key in required
+
+
+def _element(key: str, kind: str, schema: JsonObject, lark: Lark) -> str:
+    """One argument of one type."""
+    named = "number" if kind == "integer" else kind
+    opened = lark.text(f'{_OPEN}argument key={quoted(key)} type="{named}"{_SEPARATOR}')
+    closed = lark.text(f"{_CLOSE}argument{_SEPARATOR}")
+    options = schema.get("enum")
+    if kind != "string":
+        return f"{opened} {json_value({**schema, 'type': kind})} {closed}"
+    if not isinstance(options, list):
+        return f"{opened} {ANYTHING} {closed}"
+    texts = [lark.text(option) for option in options if isinstance(option, str)]
+    return f"{opened} ({' | '.join(texts)}) {closed}"
+
+
+_SIMPLE: Final = frozenset(
+    {"type", "enum", "title", "description", "default", "examples", "items", "properties", "required",
+     "additionalProperties", "minimum", "maximum", "minItems", "maxItems"}
+)  # fmt: skip
+"""Keywords of values that elements can be held to."""
+
+SYNTAX: Final = Syntax(
+    table=_TABLE,
+    silent=_TABLE,
+    think=(f"{_OPEN}think{_SEPARATOR}", f"{_CLOSE}think{_SEPARATOR}"),
+    said=f"{_OPEN}response{_SEPARATOR}",
+    asking=asked,
+    written=Written(
+        opener=f"{_CLOSE}response{_SEPARATOR}{_OPEN}tools{_SEPARATOR}",
+        call=XtmlForm(),
+        after=f"{_CLOSE}tools{_SEPARATOR}",
+    ),
+)
+
+
+def build(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, SYNTAX, name="kimi_k3")

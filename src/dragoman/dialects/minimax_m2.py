@@ -13,10 +13,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import Written
+from dragoman.dialects.family import FamilyDialect, build_family
+from dragoman.dialects.pairs_form import PairsForm
 from dragoman.dialects.prose import prose
+from dragoman.dialects.syntax import Syntax
 from dragoman.dialects.table import Edge, Holds, State, Table
 
-TABLE: Final = Table(
+_TABLE: Final = Table(
     {
         **prose({"<minimax:tool_call>": Edge("block", tentative=True)}),
         "block": State(
@@ -30,3 +35,24 @@ TABLE: Final = Table(
         "value": State(holds=Holds.TYPED, edges={"</parameter>": Edge("parameters", tentative=True)}),
     }
 )
+
+SYNTAX: Final = Syntax(
+    table=_TABLE,
+    written=Written(
+        opener="<minimax:tool_call>",
+        call=PairsForm(
+            before='\n<invoke name="',
+            middle='">\n',
+            key='<parameter name="',
+            assign='">',
+            end="</parameter>\n",
+            after="</invoke>",
+        ),
+        after="\n</minimax:tool_call>",
+    ),
+)
+
+
+def build(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, SYNTAX, name="minimax_m2")

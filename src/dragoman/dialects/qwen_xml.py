@@ -14,10 +14,20 @@ the next tag follows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from dragoman.dialects.prose import THINK, prose
-from dragoman.dialects.table import Edge, Holds, State, Table
+from dragoman.core.request import Conversation
+from dragoman.dialects.asking import is_off, with_efforts
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import Written
+from dragoman.dialects.family import FamilyDialect, build_family
+from dragoman.dialects.pairs_form import PairsForm
+from dragoman.dialects.prose import prose
+from dragoman.dialects.syntax import Syntax
+from dragoman.dialects.table import Edge, Holds, State, Table, Terminal
+
+OPENERS: Final[dict[Terminal, Edge]] = {"<tool_call>": Edge("call", tentative=True)}
 
 
 def function_states(*, lines: bool) -> dict[str, State]:
@@ -42,7 +52,44 @@ def function_states(*, lines: bool) -> dict[str, State]:
     }
 
 
-_OPENERS: Final = {"<tool_call>": Edge("call", tentative=True)}
+SYNTAX: Final = Syntax(
+    table=Table({**prose(OPENERS), **function_states(lines=True)}),
+    written=Written(
+        opener="<tool_call>",
+        call=PairsForm(
+            before="\n<function=",
+            middle=">\n",
+            key="<parameter=",
+            assign=">\n",
+            end="\n</parameter>\n",
+            after="</function>\n</tool_call>",
+        ),
+        between="\n<tool_call>",
+    ),
+)
 
-TABLE: Final = Table({**prose(_OPENERS, think=THINK), **function_states(lines=True)})
-IN_ONE_LINE: Final = Table({**prose(_OPENERS, think=THINK), **function_states(lines=False)})
+
+def keeping(conversation: Conversation) -> Conversation:
+    """Qwen3.6 keeps the thoughts of earlier turns, empty as they are, where it shall have none, so that prompts grow at their end (S63)."""
+    if conversation.thinking.preserve is None and is_off(conversation):
+        return replace(conversation, thinking=replace(conversation.thinking, preserve=True))
+    return conversation
+
+
+QWEN3_6: Final = replace(SYNTAX, asking=keeping)
+QWEN3_8: Final = replace(SYNTAX, asking=with_efforts({"minimal": "low", "high": "xhigh", "max": "xhigh"}))
+
+
+def build_coder(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, SYNTAX, name="qwen3_coder")
+
+
+def build_3_6(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, QWEN3_6, name="qwen3_6")
+
+
+def build_3_8(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, QWEN3_8, name="qwen3_8")

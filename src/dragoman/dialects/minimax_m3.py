@@ -1,0 +1,148 @@
+"""MiniMax-M3, which writes a mark before each tag, and arguments as tags of their own names.
+
+    ]<]minimax[>[<tool_call>
+    ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Paris]<]minimax[>[</city>]<]minimax[>[</invoke>
+    ]<]minimax[>[</tool_call>
+
+Objects are tags in tags, and the elements of a list are tags called ``item``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from dragoman.core.errors import Code, Unsupported
+from dragoman.core.grammar import json_value
+from dragoman.core.json import JsonObject
+from dragoman.core.request import Conversation, Thinking, ToolSpec
+from dragoman.dialects.arguments import schema_of, types_of
+from dragoman.dialects.asking import switched
+from dragoman.dialects.base import ModelTraits
+from dragoman.dialects.call_grammar import ANYTHING, Written, arguments_schema
+from dragoman.dialects.family import FamilyDialect, build_family
+from dragoman.dialects.lark import Lark, expression
+from dragoman.dialects.nested import ITEM, MARK, NestedArguments
+from dragoman.dialects.prose import prose
+from dragoman.dialects.syntax import Syntax
+from dragoman.dialects.table import Edge, Holds, State, Table
+
+_THINK: Final = ("<mm:think>", "</mm:think>")
+_SCALARS: Final = frozenset({"number", "integer", "boolean", "null"})
+_KNOWN: Final = frozenset(
+    {"type", "title", "description", "default", "examples", "properties", "required", "additionalProperties", "items"}
+)
+"""Keywords that tags can be held to, or that say nothing of what is allowed."""
+
+_TABLE: Final = Table(
+    {
+        **prose({MARK: Edge("opened", tentative=True)}, think=_THINK),
+        "opened": State(holds=Holds.SPACE, edges={"<tool_call>": Edge("block")}),
+        "block": State(holds=Holds.SPACE, edges={MARK: Edge("invocation")}),
+        "invocation": State(holds=Holds.SPACE, edges={'<invoke name="': Edge("name"), "</tool_call>": Edge("opening")}),
+        "name": State(holds=Holds.NAME, edges={'">': Edge("arguments")}),
+        "arguments": State(
+            holds=Holds.BODY, body=NestedArguments, then=Edge("block", ends=True), controls=frozenset({MARK})
+        ),
+    }
+)
+
+
+def asked(conversation: Conversation) -> Conversation:
+    """Its template knows a mode, which is the model's own choice where the client says nothing."""
+    thinking = switched(conversation.thinking, {})
+    if thinking.enabled is None:
+        return conversation
+    args = {"thinking_mode": "enabled" if thinking.enabled else "disabled", **conversation.template_args}
+    return replace(conversation, thinking=Thinking(preserve=thinking.preserve), template_args=args)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedForm:
+    """A call, and a tag for each argument."""
+
+    def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
+        """A rule for the call, and some for its arguments. Raises ``Unsupported`` for a strict tool that cannot be held to its schema."""
+        writer = _Writer(tool, lark)
+        arguments = writer.object(name, arguments_schema(tool.parameters))
+        opened, closed = lark.text(f'{MARK}<invoke name="{tool.name}">'), lark.text("</invoke>\n")
+        return "\n".join([f"{name}: {opened} {arguments} {closed}", *writer.rules]) + "\n"
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Collects the rules of one tool."""
+
+    tool: ToolSpec
+    lark: Lark
+    rules: list[str] = field(default_factory=list)
+
+    def object(self, name: str, schema: JsonObject) -> str:
+        """An expression: the tags of an object's properties, and the mark behind them."""
+        properties, required = schema.get("properties"), schema.get("required")
+        if not isinstance(properties, Mapping) or schema.get("additionalProperties", False) is not False:
+            self._loosen("not all of its properties are named")
+            return self._text(name)
+        parts = []
+        for place, key in enumerate(properties):
+            inner = f"{name}_{place}"
+            self._element(inner, key, schema_of(schema, key))
+            parts.append(inner if isinstance(required, list) and key in required else f"{inner}?")
+        return " ".join([*parts, self.lark.text(MARK)])
+
+    def _element(self, name: str, key: str, schema: JsonObject) -> None:
+        """A rule: one tag with a value in it."""
+        opened, closed = self.lark.text(f"{MARK}<{key}>"), self.lark.text(f"</{key}>")
+        place = len(self.rules)
+        value = self._value(name, schema)
+        self.rules.insert(place, f"{name}: {opened} {value} {closed}")
+
+    def _value(self, name: str, schema: JsonObject) -> str:
+        """An expression: a value, and the mark behind it."""
+        types, mark = types_of(schema), self.lark.text(MARK)
+        options = schema.get("enum")
+        if isinstance(options, list) and all(isinstance(option, str) for option in options):
+            return f"({' | '.join(self.lark.text(str(option)) for option in options)}) {mark}"
+        if types and types <= _SCALARS:
+            return f"{json_value(schema, lenient=not self.tool.strict)} {mark}"
+        if unknown := schema.keys() - _KNOWN:
+            self._loosen(f"{min(unknown)!r} cannot be enforced in tags")
+        items = schema.get("items")
+        if types == {"array"} and isinstance(items, Mapping):
+            self._element(f"{name}_item", ITEM, items)
+            return f"{name}_item* {mark}"
+        if types == {"object"}:
+            return self.object(name, {"additionalProperties": False, **schema})
+        if types != {"string"}:
+            self._loosen("a value's type is not certain")
+        return self._text(name)
+
+    def _text(self, name: str) -> str:
+        """An expression: any text up to a mark, and the mark."""
+        if self.lark.begins_with_control(MARK):
+            return f"{ANYTHING} {self.lark.text(MARK)}"
+        self.rules.append(f"{name}_text[lazy]: /(?s:.*){expression(MARK)}/")
+        return f"{name}_text"
+
+    def _loosen(self, reason: str) -> None:
+        """A tool that is not strict may be called with what its schema does not allow."""
+        if self.tool.strict:
+            raise Unsupported(
+                f"the parameters of {self.tool.name!r} cannot be enforced: {reason}",
+                code=Code.UNSUPPORTED_VALUE,
+                feature="tools",
+            )
+
+
+SYNTAX: Final = Syntax(
+    table=_TABLE,
+    think=_THINK,
+    asking=asked,
+    written=Written(opener=f"{MARK}<tool_call>\n", call=NestedForm(), after=f"{MARK}</tool_call>"),
+)
+
+
+def build(traits: ModelTraits) -> FamilyDialect:
+    """Raises ``ValueError`` as ``build_family`` does."""
+    return build_family(traits, SYNTAX, name="minimax_m3")
