@@ -1,8 +1,9 @@
-"""Hold a server with the demo model against programs of others, unmodified: ``run.py [lm_eval] [openai_tests]``, all without a name.
+"""Hold a server with the demo model against programs of others: ``run.py [lm_eval] [openai_tests] [schemas]``, all without a name.
 
 - ``lm_eval``: lm-evaluation-harness scores and generates through Completions, sixteen prompts to a request and one. Its numbers must be
   those of the engine, asked directly.
 - ``openai_tests``: the tests that openai-python has of its own methods, in strict mode: each call with every parameter.
+- ``schemas``: random JSON Schemas, whose answers another implementation must find valid.
 
 They live in an environment of their own, in the user's cache directory.
 """
@@ -20,6 +21,7 @@ from typing import Final
 from environment import Judges, ready
 from lm_eval_scores import judge as lm_eval
 from openai_tests import judge as openai_tests
+from schemas import judge as schemas
 from served import serving
 
 from dragoman.compose import find_model
@@ -28,6 +30,7 @@ from dragoman.settings import Settings
 JUDGES: Final[dict[str, Callable[[Judges, str, Path, Path], list[str]]]] = {
     "lm_eval": lm_eval,
     "openai_tests": openai_tests,
+    "schemas": schemas,
 }
 """Each takes the environment, the server's address, the model and an empty folder, and gives what it finds wrong."""
 

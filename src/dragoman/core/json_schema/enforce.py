@@ -26,6 +26,7 @@ from dragoman.core.json_schema.keywords import (
 )
 from dragoman.core.json_schema.pointer import Path, Pointer, pointer_of, pointer_to
 from dragoman.core.json_schema.read import bound, count, listed, names, pattern, types, values
+from dragoman.core.json_schema.values import MAX_EXACT
 from dragoman.core.limits import MAX_JSON_DEPTH, MAX_SCHEMA_NODES
 
 _OLDER_TUPLE: Final = "additionalItems"
@@ -88,6 +89,12 @@ class _Enforcement:
             written.pop("additionalProperties", None)  # what it says of other names would be said of these, too
         if isinstance(name := schema.get("format"), str) and name in FORMATS:
             written["allOf"] = [*listed(written.get("allOf", [True]), path), FORMATS[name]]
+        if _whole(written.get("type")):
+            # Longer numbers are of no use to most readers, and a small model may not find their end.
+            if not written.keys() & {"minimum", "exclusiveMinimum"}:
+                written["minimum"] = -MAX_EXACT
+            if not written.keys() & {"maximum", "exclusiveMaximum"}:
+                written["maximum"] = MAX_EXACT
         return written
 
     def _keyword(self, schema: JsonObject, keyword: str, value: Json, at: Path, written: dict[str, Json]) -> None:
@@ -189,3 +196,8 @@ class _Enforcement:
 def _closed(schema: JsonObject) -> bool:
     """Whether an object has no members but those that are named."""
     return schema.get("additionalProperties") is False and "patternProperties" not in schema
+
+
+def _whole(types: Json) -> bool:
+    """Whether numbers of these types are integers."""
+    return types == "integer" or (isinstance(types, Sequence) and "integer" in types and "number" not in types)

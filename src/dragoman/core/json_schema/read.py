@@ -10,13 +10,10 @@ from dragoman.core.json_schema.fault import SchemaFault
 from dragoman.core.json_schema.keywords import TYPES
 from dragoman.core.json_schema.patterns import PatternFault, rust_pattern
 from dragoman.core.json_schema.pointer import Path
-from dragoman.core.json_schema.values import is_exact, plain
+from dragoman.core.json_schema.values import MAX_EXACT, is_exact, plain
 
 _MAX_COUNT: Final = 1_000_000
 """Of characters, items or members; no answer is that long."""
-
-_MAX_BOUND: Final = 2.0**53
-"""Bounds become expressions over digits, which are worked out in doubles."""
 
 
 def listed(value: Json, at: Path) -> Sequence[Json]:
@@ -63,7 +60,7 @@ def bound(value: Json, at: Path, *, above_zero: bool) -> Json:
     """A limit of numbers, or what they are multiples of."""
     if isinstance(value, bool) or not isinstance(value, int | float) or (above_zero and value <= 0):
         raise SchemaFault("must be a number above 0" if above_zero else "must be a number", at, malformed=True)
-    if not abs(value) <= _MAX_BOUND:
+    if not abs(value) <= MAX_EXACT:
         raise SchemaFault("is too large a number to be enforced", at)
     return plain(value)
 

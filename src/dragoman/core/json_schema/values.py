@@ -8,7 +8,7 @@ from typing import Final
 
 from dragoman.core.json import Json
 
-_EXACT: Final = 2**53
+MAX_EXACT: Final = 2**53
 """Beyond it a double does not hold every integer, and the grammar's numbers are doubles."""
 
 
@@ -48,7 +48,7 @@ def is_exact(value: Json) -> bool:
         case bool() | str() | None:
             return True
         case int():
-            return abs(value) <= _EXACT
+            return abs(value) <= MAX_EXACT
         case float():
             return math.isfinite(value)
         case Mapping():

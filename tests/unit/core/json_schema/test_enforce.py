@@ -52,6 +52,8 @@ def nested(depth: int):
         ({"type": "string", "format": "email"}, ['"a.b@example.org"'], ['"a@b"', f'"{"a" * 65}@example.org"']),
         ({"type": "string", "format": "color"}, ['"x"'], ["1"]),
         ({"type": "number", "exclusiveMinimum": 0, "maximum": 1.5}, ["0.5", "1.5"], ["0", "1.6"]),
+        ({"type": "integer"}, ["0", "-7", str(2**53)], [str(2**53 + 1), "1" * 40, "1.0"]),
+        ({"type": ["integer", "null"], "minimum": 3}, ["3", "null"], ["2", "1" * 40]),
         ({"type": "integer", "multipleOf": 5}, ["-10", "0"], ["3"]),
         ({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2}, ["[1,2]"], ["[]", "[1,2,3]"]),
         ({"prefixItems": [{"type": "string"}], "items": False, "type": "array"}, ['["a"]', "[]"], ["[1]", '["a",1]']),
