@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 from dragoman.core.request import Message, Role, TextPart, ToolCall
+
+_TELLING: Final = 16
+"""Characters of a text that does not stand in a prompt by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +25,14 @@ class Marked:
     marks: frozenset[str]
 
 
-def endangers(messages: tuple[Message, ...]) -> bool:
-    """Whether there is anything that templates are known to leave out.
+def endangers(messages: tuple[Message, ...], *, prompt: str = "") -> bool:
+    """Whether there is anything that templates are known to leave out, and that is not seen in the ``prompt`` at once.
 
     That is the text of instructions and of turns whose neighbour has the same role, and calls that are not alone in their turn.
     """
     texts = (messages[index].text.strip() for index in _endangered(messages))
-    return any(texts) or any(len(message.tool_calls) > 1 for message in messages)
+    missed = any(text and (len(text) < _TELLING or text not in prompt) for text in texts)
+    return missed or any(len(message.tool_calls) > 1 for message in messages)
 
 
 def marked(messages: tuple[Message, ...], free: Iterator[str], *, sent: tuple[Message, ...]) -> Marked:

@@ -72,9 +72,8 @@ class ChatTemplate:
                 conversation, repaired(known.messages, (DEVELOPER_AS_SYSTEM,)), "it knows no developer"
             )
         outcome = self._outcome(spoken(known.messages), now)
-        better = None
-        if (isinstance(outcome, InvalidRequest) or endangers(known.messages)) and not fits(known.messages):
-            better = least_repaired(known.messages, fits)
+        doubtful = isinstance(outcome, InvalidRequest) or endangers(known.messages, prompt=outcome.prompt.text)
+        better = least_repaired(known.messages, fits) if doubtful and not fits(known.messages) else None
         if better is not None:
             reason = outcome.message if isinstance(outcome, InvalidRequest) else "it leaves out some of the text"
             mended = self._allowed(conversation, better, reason)

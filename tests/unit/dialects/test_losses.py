@@ -39,6 +39,16 @@ def test_instructions_and_neighbours_of_one_role_are_marked_where_they_say_somet
     assert endangers(chat(*messages)) is (marked_texts != [message["content"] for message in messages])
 
 
+@pytest.mark.parametrize(
+    "prompt, endangered",
+    [("<s>You are a dragoman.</s>", False), ("<s>You are a dragon.</s>", True), ("", True)],
+)
+def test_a_long_text_that_stands_in_the_prompt_is_in_no_danger(prompt: str, endangered: bool):
+    messages = chat(turn("system", " You are a dragoman.\n"), turn("user"))
+    assert endangers(messages, prompt=prompt) is endangered
+    assert endangers(chat(turn("system", "dragoman")), prompt="dragoman"), "a short one may stand there by chance"
+
+
 def test_what_was_not_sent_so_is_marked_whoever_says_it():
     before = chat(turn("user", "a"), turn("assistant", "b"), turn("user", "c"))
     after = chat(turn("user", "a"), turn("assistant", "x"), turn("user", "c"))
