@@ -46,6 +46,11 @@ def nested(depth: int):
         ({"const": -0.0}, ["0"], ["1"]),
         ({"type": ["string", "null"], "maxLength": 1}, ['"😀"', "null"], ['"ab"', "1"]),
         ({"type": "string", "pattern": "b"}, ['"abc"'], ['"ac"']),
+        (
+            {"type": "string", "pattern": r"^hello there indeed\!$"},
+            ['"hello there indeed!"'],
+            ['"hello"'],
+        ),  # llama.cpp#19051
         ({"type": "string", "pattern": "^.$"}, ['"a"'], ['"\\r"', '"\\n"']),
         ({"type": "string", "format": "date"}, ['"2024-02-29"'], ['"2024-02-31"', '"today"']),
         ({"type": "string", "format": "date-time"}, ['"2024-02-29T10:00:59.5Z"'], ['"2024-02-29T10:00:60Z"']),
