@@ -1,4 +1,4 @@
-"""The judges' own environment: their packages at pinned versions, and the source distribution whose tests are run."""
+"""The judges' own environment: their packages at pinned versions, and the source distributions that hold what is judged by."""
 
 from __future__ import annotations
 
@@ -15,44 +15,64 @@ REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
 OPENAI: Final = "openai==3.57.0"
 """The same as in requirements.txt; its sdist holds the tests."""
 
+LLAMA_CPP: Final = "llama_cpp_python==0.3.36"
+"""Its sdist holds the chat templates of many models, as llama.cpp collects them."""
+
+PATIENCE: Final = 900.0
+"""Seconds for one run of a judge; each takes well under one minute."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """``python`` runs them; ``openai_source`` is openai-python's source tree."""
+    """``python`` runs them; ``openai_source`` is openai-python's source tree, ``templates`` a folder of models' chat templates."""
 
     python: Path
     openai_source: Path
+    templates: Path
 
     def run(self, *arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the environment's Python. What it said is kept."""
+        """Run the environment's Python. What it said is kept. Raises ``TimeoutExpired``: a server that hangs is at fault, too."""
         command = [str(self.python), *map(str, arguments)]
         env = {**os.environ, **variables}
         return subprocess.run(
-            command, cwd=cwd, env=env, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=cwd,
+            env=env,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
         )
 
 
 def ready() -> Judges:
     """The environment, made where it is not there yet. Raises ``CalledProcessError`` where pip cannot."""
     folder = _folder()
-    judges = Judges(python=folder / "bin" / "python", openai_source=folder / "source" / OPENAI.replace("==", "-"))
+    source = folder / "source"
+    judges = Judges(
+        python=folder / "bin" / "python",
+        openai_source=source / OPENAI.replace("==", "-"),
+        templates=source / LLAMA_CPP.replace("==", "-") / "vendor" / "llama.cpp" / "models" / "templates",
+    )
     done = folder / "done"
     if not done.exists():
         print(f"judges: installing them in {folder}", flush=True)
         _run(sys.executable, "-m", "venv", folder)
         _run(judges.python, "-m", "pip", "install", "-qq", "-r", REQUIREMENTS)
-        source = folder / "source"
-        no_build = ("--no-deps", "--no-binary", ":all:")
-        _run(judges.python, "-m", "pip", "download", "-qq", *no_build, "--dest", source, OPENAI)
-        with tarfile.open(next(source.glob("*.tar.gz"))) as archive:
-            archive.extractall(source, filter="data")
+        for requirement in (OPENAI, LLAMA_CPP):
+            sdist = ("--no-deps", "--no-binary", requirement.partition("==")[0])
+            _run(judges.python, "-m", "pip", "download", "-qq", *sdist, "--dest", source, requirement)
+        for path in source.glob("*.tar.gz"):
+            with tarfile.open(path) as archive:
+                archive.extractall(source, filter="data")
         done.touch()
     return judges
 
 
 def _folder() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    digest = hashlib.sha256(f"{sys.version}{OPENAI}".encode() + REQUIREMENTS.read_bytes()).hexdigest()
+    digest = hashlib.sha256(f"{sys.version}{OPENAI}{LLAMA_CPP}".encode() + REQUIREMENTS.read_bytes()).hexdigest()
     return cache / "dragoman" / "judges" / digest[:16]
 
 

@@ -1,8 +1,9 @@
-"""Hold a server with the demo model against programs of others: ``run.py [lm_eval] [openai_tests] [schemas]``, all without a name.
+"""Hold a server with the demo model against programs of others: ``run.py [NAME ...]``, all of them without a name.
 
 - ``lm_eval``: lm-evaluation-harness scores and generates through Completions, sixteen prompts to a request and one. Its numbers must be
   those of the engine, asked directly.
 - ``openai_tests``: the tests that openai-python has of its own methods, in strict mode: each call with every parameter.
+- ``chat_templates``: Transformers, which must render the same prompts with the chat templates of real models.
 - ``schemas``: random JSON Schemas, whose answers another implementation must find valid.
 
 They live in an environment of their own, in the user's cache directory.
@@ -18,6 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from chat_templates import judge as chat_templates
 from environment import Judges, ready
 from lm_eval_scores import judge as lm_eval
 from openai_tests import judge as openai_tests
@@ -30,6 +32,7 @@ from dragoman.settings import Settings
 JUDGES: Final[dict[str, Callable[[Judges, str, Path, Path], list[str]]]] = {
     "lm_eval": lm_eval,
     "openai_tests": openai_tests,
+    "chat_templates": chat_templates,
     "schemas": schemas,
 }
 """Each takes the environment, the server's address, the model and an empty folder, and gives what it finds wrong."""
@@ -48,7 +51,7 @@ def main(names: list[str]) -> int:
             print(f"== {name}", flush=True)
             try:
                 found = JUDGES[name](judges, url, model, folder)
-            except subprocess.CalledProcessError as error:
+            except subprocess.SubprocessError as error:
                 found = [f"it failed: {error}"]
             faults += len(found)
             print("\n".join(found) or "no fault", flush=True)
