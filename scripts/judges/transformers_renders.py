@@ -6,9 +6,9 @@ import json
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from transformers.utils import chat_template_utils
+from transformers.utils import chat_template_utils  # type: ignore[import-not-found]
 
 _TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 
@@ -16,12 +16,11 @@ _TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 def main(cases: Path, renders: Path) -> None:
     """Write what each template makes of each case, or null where it fails."""
     asked = json.loads(cases.read_text(encoding="utf-8"))
-    now = datetime.fromisoformat(asked["now"])
 
     class Clock(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:  # noqa: ARG003 -- the signature of what it stands for
-            return now
+        def now(cls, tz: Any = None) -> Self:  # noqa: ARG003 -- the signature of what it stands for
+            return cls.fromisoformat(asked["now"])
 
     chat_template_utils.datetime = Clock
     answers = {
