@@ -152,6 +152,25 @@ async def test_a_batch_of_sixteen_is_sixteen_answers_in_order(sdk: openai.AsyncO
 
 
 @pytest.mark.seeds("S48")
+@pytest.mark.seeds("S95", "S161")
+async def test_a_batch_is_its_members_alone_in_either_order_and_with_twins(sdk: openai.AsyncOpenAI):
+    """Five arms: singles, batch, reversed batch, singles again, every member twice; text, end and usage agree."""
+    prompts = ["The capital of France is", "Once upon a time", "1, 2, 3, 4,", "Dear Sir,"]
+    asked = {"model": "default", "max_tokens": 8, "temperature": 0}
+
+    async def arm(batch: Any) -> tuple[list[tuple[str, str]], int]:
+        answer = await sdk.completions.create(prompt=batch, **asked)
+        assert [choice.index for choice in answer.choices] == list(range(len(answer.choices)))
+        return [(choice.text, choice.finish_reason) for choice in answer.choices], answer.usage.completion_tokens
+
+    singles = [await arm(prompt) for prompt in prompts]
+    expected, tokens = [answer[0] for answer, _ in singles], sum(count for _, count in singles)
+    assert await arm(prompts) == (expected, tokens)
+    assert await arm(prompts[::-1]) == (expected[::-1], tokens)
+    assert [await arm(prompt) for prompt in prompts] == singles
+    assert await arm(prompts + prompts) == (expected + expected, 2 * tokens)
+
+
 async def test_a_suffix_is_refused_by_name_by_a_model_that_knows_no_gaps(sdk: openai.AsyncOpenAI):
     with pytest.raises(openai.BadRequestError) as refused:
         await sdk.completions.create(model="default", prompt="def f(", suffix="    return 1\n")

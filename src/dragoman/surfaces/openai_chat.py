@@ -99,6 +99,8 @@ FIELDS: Final = Table(
     refused("add_special_tokens", "the chat template writes all that the model expects", False),
     refused("documents", "they belong into a message", []),
     refused("task", "tell the model in a message"),
+    refused("previous_response_id", "send all messages: nothing is kept between requests"),
+    refused("conversation", "send all messages: nothing is kept between requests"),
     refused("input_ids", "send token ids to `/v1/completions`"),
     refused("media_io_kwargs", _NO_TEXT, {}),
     refused("mm_processor_kwargs", _NO_TEXT, {}),

@@ -223,6 +223,8 @@ REFUSED = {
     "documents": [{"text": "d"}],
     "task": "query",
     "input_ids": [1],
+    "previous_response_id": "resp_1",
+    "conversation": "conv_1",
     "media_io_kwargs": {"video": {}},
     "mm_processor_kwargs": {"a": 1},
     "max_dynamic_patch": 2,
