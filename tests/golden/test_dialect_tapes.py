@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -31,9 +32,11 @@ def speak(family: str, name: str | None = None) -> Dialect:
     )
 
 
-def start(tape: Tape) -> OutputParser:
+def starts(tape: Tape) -> Callable[[], OutputParser]:
+    """Makes parsers of answers to the tape's question."""
     dialect = speak(tape.family)
-    return dialect.parser(tape.conversation, dialect.render(tape.conversation))
+    prompt = dialect.render(tape.conversation)
+    return lambda: dialect.parser(tape.conversation, prompt)
 
 
 def plain_tokens(tape: Tape) -> list[tuple[str, bool]]:
@@ -70,7 +73,7 @@ def test_a_family_answers_to_its_name(family: str):
 
 @tape_of
 def test_an_answer_comes_to_what_it_says(tape: Tape):
-    assert answer(parse(start(tape), plain_tokens(tape))) == tape.expected
+    assert answer(parse(starts(tape)(), plain_tokens(tape))) == tape.expected
 
 
 @tape_of
@@ -81,21 +84,21 @@ def test_calls_are_json_objects(tape: Tape):
 
 @tape_of
 def test_every_character_is_in_one_piece_whatever_the_split(tape: Tape):
-    whole = plain_tokens(tape)
+    start, whole = starts(tape), plain_tokens(tape)
     output = tape.output.replace(SPLIT, "")
     for cut in (list(split_at(whole, place)) for place in range(len(output) + 1)):
-        parsed = parse(start(tape), cut)
+        parsed = parse(start(), cut)
         assert "".join(part.text for part in parsed if isinstance(part, Piece)) == output
         assert answer(parsed) == tape.expected
     letters = [(part, special) for text, special in whole for part in ([text] if special else text)]
-    assert answer(parse(start(tape), letters)) == tape.expected
+    assert answer(parse(start(), letters)) == tape.expected
 
 
 @tape_of
 def test_an_answer_that_is_cut_anywhere_shows_no_more_than_the_whole(tape: Tape):
-    whole = plain_tokens(tape)
+    start, whole = starts(tape), plain_tokens(tape)
     for place in range(sum(len(text) for text, _ in whole)):
-        cut = answer(parse(start(tape), beginning(whole, place)))
+        cut = answer(parse(start(), beginning(whole, place)))
         assert len(cut.calls) <= len(tape.expected.calls)
         for (name, arguments, ended), (true_name, all_arguments, _) in zip(
             cut.calls, tape.expected.calls, strict=False
@@ -113,7 +116,7 @@ def test_arguments_come_as_they_are_written(tape: Tape):
     """No more than a word is held back: a client sees a long argument grow."""
     longest = max((len(arguments) for _, arguments, _ in tape.expected.calls), default=0)
     letters = [(part, special) for text, special in plain_tokens(tape) for part in ([text] if special else text)]
-    pieces = [part.text for part in parse(start(tape), letters) if isinstance(part, CallArguments)]
+    pieces = [part.text for part in parse(starts(tape)(), letters) if isinstance(part, CallArguments)]
     assert longest < 40 or max(map(len, pieces)) < longest
 
 

@@ -16,6 +16,10 @@ from typing import Final
 
 from dragoman.core.grammar import json_value, literal
 from dragoman.core.json import Json, JsonObject
+from dragoman.core.json_schema import SchemaFault
+from dragoman.core.request import ToolSpec
+from dragoman.dialects.call_grammar import ANYTHING, unenforceable
+from dragoman.dialects.lark import Lark
 
 _SILENT: Final = frozenset(
     {"$comment", "$id", "$schema", "default", "deprecated", "description", "examples", "title", "readOnly", "writeOnly"}
@@ -32,7 +36,7 @@ _DEPTH: Final = 8
 class Writing:
     """How arguments are written: ``opener key assign value separator ... closer``, or ``whole`` around one JSON object.
 
-    ``quote`` is the control token around strings; None where they are JSON's.
+    ``quote`` stands around strings; None where they are JSON's.
     """
 
     opener: str
@@ -44,6 +48,10 @@ class Writing:
     sorts_keys: bool = False
 
 
+KEYWORDS: Final = Writing(opener="(", closer=")", assign="=", separator=", ", whole=("(**", ")"))
+"""Python's keyword arguments. Values are JSON, which is nearly Python, and which ``notation.PYTHON`` reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Property:
     key: str
@@ -51,27 +59,60 @@ class _Property:
     required: bool
 
 
-def arguments_rules(parameters: JsonObject | None, writing: Writing, name: str) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotationForm:
+    """``before NAME arguments after``: a ``CallForm``. The name is left out where it was written before."""
+
+    before: str = ""
+    writing: Writing
+    after: str = ""
+    named: bool = True
+
+    def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
+        """The call, and its arguments. What cannot be enforced of a tool that is not strict is left to the model."""
+        arguments = f"{name}_arguments"
+        try:
+            definitions = arguments_rules(tool.parameters, self.writing, arguments, lark, lenient=not tool.strict)
+        except SchemaFault as fault:
+            if tool.strict:
+                raise unenforceable(tool, fault) from fault
+            definitions = _whole({"type": "object"}, self.writing, arguments, lenient=True)
+        before = f"{lark.text(self.before + tool.name)} " if self.named else ""
+        after = f" {lark.text(self.after)}" if self.after else ""
+        return f"{name}: {before}{arguments}{after}\n{definitions}"
+
+
+def arguments_rules(
+    parameters: JsonObject | None, writing: Writing, name: str, lark: Lark, *, lenient: bool = False
+) -> str:
     """Definitions of rules, of which the first is called ``name``, and the others begin with that.
 
-    Raises ``SchemaFault`` where the schema cannot be enforced.
+    Raises ``SchemaFault`` where the schema cannot be enforced, of which less is asked where it is ``lenient``.
     """
     schema = parameters or {}
-    builder = _Builder(writing, {key: schema[key] for key in _DEFINITIONS if key in schema})
     properties = _properties(parameters)
     if properties is None:
-        before, behind = (f"{literal(text)} " if text else "" for text in writing.whole)
-        return f"{name}: {before}{json_value(schema)} {behind}\n"
+        return _whole(schema, writing, name, lenient=lenient)
+    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
+    builder = _Builder(name, writing, definitions, lark, lenient)
     builder.object(name, properties, writing.opener, writing.closer, depth=0)
-    return "".join(f"{rule}: {expression}\n" for rule, expression in builder.rules.items())
+    return "".join(f"{rule}: {meaning}\n" for rule, meaning in builder.rules.items())
+
+
+def _whole(schema: JsonObject, writing: Writing, name: str, *, lenient: bool) -> str:
+    before, behind = (f"{literal(text)} " if text else "" for text in writing.whole)
+    return f"{name}: {before}{json_value(schema, lenient=lenient)} {behind}\n"
 
 
 @dataclass(slots=True)
 class _Builder:
     """Collects rules by their names, in order."""
 
+    root: str
     writing: Writing
     definitions: JsonObject
+    lark: Lark
+    lenient: bool
     rules: dict[str, str] = field(default_factory=dict)
 
     def object(self, name: str, properties: Sequence[_Property], opener: str, closer: str, *, depth: int) -> None:
@@ -101,9 +142,10 @@ class _Builder:
         asked = {key: value for key, value in schema.items() if key not in _SILENT}
         match asked:
             case {"type": "string", **rest} if not rest:
-                return f"{quote} /(?s:.)*/ {quote}"
+                return self._string(quote)
             case {"enum": list(options), **rest} if _are_strings(options) and rest in ({}, {"type": "string"}):
-                return f"{quote} ({' | '.join(literal(str(option)) for option in options)}) {quote}"
+                choices = " | ".join(literal(str(option)) for option in options)
+                return f"{self.lark.text(quote)} ({choices}) {self.lark.text(quote)}"
             case {"type": "array", "items": items, **rest} if not rest and depth < _DEPTH:
                 self.rules[f"{name}_item"] = ""
                 self.rules[f"{name}_item"] = self._value(f"{name}_item", items, depth + 1)
@@ -114,10 +156,18 @@ class _Builder:
             case _:
                 return self._json(schema)
 
+    def _string(self, quote: str) -> str:
+        """Any text up to the quote, which is a token that no text spells, or must not stand in it."""
+        written = self.lark.text(quote)
+        if self.lark.is_control(quote):
+            return f"{written} {ANYTHING} {written}"
+        self.rules[f"{self.root}_text[lazy]"] = f"{ANYTHING} {literal(quote)}"
+        return f"{written} {self.root}_text"
+
     def _json(self, schema: Json) -> str:
-        return json_value(
-            {**self.definitions, **schema} if isinstance(schema, Mapping) and self.definitions else schema
-        )
+        if isinstance(schema, Mapping):
+            schema = {**self.definitions, **schema}
+        return json_value(schema, lenient=self.lenient)
 
 
 def _properties(parameters: JsonObject | None) -> list[_Property] | None:
@@ -129,7 +179,7 @@ def _properties(parameters: JsonObject | None) -> list[_Property] | None:
     required = parameters.get("required", [])
     if (
         asked
-        or parameters.get("type") != "object"
+        or parameters.get("type", "object") != "object"
         or not isinstance(properties, Mapping)
         or not isinstance(required, list)
     ):

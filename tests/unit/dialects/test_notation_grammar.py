@@ -10,9 +10,9 @@ from dragoman.core.json import JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.dialects.gemma4 import NOTATION as GEMMA
 from dragoman.dialects.gemma4 import WRITING
+from dragoman.dialects.lark import Lark
 from dragoman.dialects.notation import PYTHON, ArgumentsReader
-from dragoman.dialects.notation_grammar import arguments_rules
-from dragoman.dialects.pythonic import WRITING as KEYWORDS
+from dragoman.dialects.notation_grammar import KEYWORDS, arguments_rules
 from support.grammars import accepts
 from support.tools import TOOLS
 
@@ -27,8 +27,8 @@ SHARED: JsonObject = {
 EITHER: JsonObject = {**OPEN, "anyOf": [{"required": ["p0"]}, {"required": ["p1"]}]}
 
 
-def grammar(parameters: JsonObject | None, writing=KEYWORDS) -> str:
-    return f"start: args\n{arguments_rules(parameters, writing, 'args')}"
+def grammar(parameters: JsonObject | None, writing=KEYWORDS, specials: tuple[str, ...] = ()) -> str:
+    return f"start: args\n{arguments_rules(parameters, writing, 'args', Lark(specials, {}))}"
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,10 @@ def test_keyword_arguments_are_those_of_the_schema(parameters: JsonObject | None
 def test_objects_have_bare_keys_in_order_and_quotes_of_their_own(
     parameters: JsonObject | None, right: list[str], wrong: list[str]
 ):
-    rules = grammar(parameters, WRITING)
-    assert [text for text in right if not accepts(rules, text.replace("Q", QUOTE), specials=(QUOTE,))] == []
-    assert [text for text in wrong if accepts(rules, text.replace("Q", QUOTE), specials=(QUOTE,))] == []
+    for specials in ((), (QUOTE,)):
+        rules = grammar(parameters, WRITING, specials)
+        assert [text for text in right if not accepts(rules, text.replace("Q", QUOTE), specials=specials)] == []
+        assert [text for text in wrong if accepts(rules, text.replace("Q", QUOTE), specials=specials)] == []
 
 
 def test_what_a_grammar_allows_the_reader_understands():
@@ -81,9 +82,9 @@ def test_what_a_grammar_allows_the_reader_understands():
 
 def test_many_optional_arguments_stay_cheap():
     schema: JsonObject = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(200)}}
-    assert len(arguments_rules(schema, KEYWORDS, "args")) < 200 * 250
+    assert len(grammar(schema)) < 200 * 250
 
 
 def test_what_no_grammar_can_enforce_is_a_fault():
     with pytest.raises(SchemaFault):
-        arguments_rules({"type": "object", "properties": {"a": {"not": {"const": 1}}}}, KEYWORDS, "args")
+        grammar({"type": "object", "properties": {"a": {"not": {"const": 1}}}})
