@@ -115,15 +115,21 @@ class AnswerGrammar:
         rules += [f"calls: call{more}{last}", f"call: {' | '.join(names)}"]
         rules += [written.call.rules(tool, name, self.lark) for tool, name in zip(self.tools, names, strict=True)]
         opened = f"{self.lark.text(written.opener)} calls"
+        said = "" if written.leads else self._said()
         if alone:
-            return [opened]
+            return [f"{said}{opened}"]
         rules += [f"FREE: {ANYTHING}{self._barred(written)}", "free: FREE"]
-        if written.leads or self.said:
+        if written.leads:
             return [f"{self._said()}free", opened]
-        if self.lark.begins_with_control(written.opener):
-            return ["free", f"free {opened}"]
-        rules.append(f"lead[lazy]: FREE {self.lark.text(written.opener)}")
-        return ["free", "lead calls"]
+        head = self.lark.before_control(written.opener)
+        rest = written.opener.removeprefix(head)
+        if not head:
+            return [f"{said}free", f"{said}free {opened}"]
+        rules.append(f"lead: {self.lark.text(rest)}" if rest else f"lead[lazy]: FREE {self.lark.text(head)}")
+        if not rest:
+            return [f"{said}free", f"{said}lead calls"]
+        rules.append(f"LEAD: FREE {self.lark.text(head)}")
+        return [f"{said}free", f"{said}LEAD lead calls"]
 
     def _barred(self, written: Written) -> str:
         """What text may not begin with, because it would be taken for text where it is something else."""

@@ -54,7 +54,7 @@ class FamilyDialect:
             output=output,
             written=self.syntax.written,
             thought=self._thought(conversation, prompt),
-            said=self.syntax.said,
+            said="" if prompt.text.endswith(self.syntax.said) else self.syntax.said,
             lark=self.lark,
         ).text()
 
@@ -71,7 +71,8 @@ class FamilyDialect:
     def _thought(self, conversation: Conversation, prompt: TextPrompt) -> Thought | None:
         """The reasoning that may come first."""
         start = self.syntax.start(conversation, prompt)
-        if self.syntax.think is None or not self.reasons or start not in {"start", "thinking", "reasoning"}:
+        may_begin = start == "start" and self.reasons
+        if self.syntax.think is None or not (may_begin or start in {"thinking", "reasoning"}):
             return None
         opener, closer = self.syntax.think
         return Thought(opener=opener, closer=closer, is_open=start != "start")

@@ -31,6 +31,11 @@ class Lark:
         """Whether a control token stands at its beginning."""
         return self._pattern.match(text) is not None
 
+    def before_control(self, text: str) -> str:
+        """What of ``text`` stands before the first control token in it; all where there is none."""
+        match = self._pattern.search(text)
+        return text if match is None else text[: match.start()]
+
     def text(self, text: str) -> str:
         """Exactly this text. Raises ``Unsupported`` for a control token that no grammar can name."""
         written: list[str] = []

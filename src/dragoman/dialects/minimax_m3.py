@@ -79,7 +79,10 @@ class _Writer:
     rules: list[str] = field(default_factory=list)
 
     def object(self, name: str, schema: JsonObject) -> str:
-        """An expression: the tags of an object's properties, and the mark behind them."""
+        """An expression: a mark, and the tags of an object's properties, each with the mark behind it.
+
+        A mark is written with what stands before it, so that no tag begins as another does.
+        """
         properties, required = schema.get("properties"), schema.get("required")
         if not isinstance(properties, Mapping) or schema.get("additionalProperties", False) is not False:
             self._loosen("not all of its properties are named")
@@ -89,11 +92,11 @@ class _Writer:
             inner = f"{name}_{place}"
             self._element(inner, key, schema_of(schema, key))
             parts.append(inner if isinstance(required, list) and key in required else f"{inner}?")
-        return " ".join([*parts, self.lark.text(MARK)])
+        return " ".join([self.lark.text(MARK), *parts])
 
     def _element(self, name: str, key: str, schema: JsonObject) -> None:
-        """A rule: one tag with a value in it."""
-        opened, closed = self.lark.text(f"{MARK}<{key}>"), self.lark.text(f"</{key}>")
+        """A rule: one tag with a value in it, and the mark behind it."""
+        opened, closed = self.lark.text(f"<{key}>"), self.lark.text(f"</{key}>{MARK}")
         place = len(self.rules)
         value = self._value(name, schema)
         self.rules.insert(place, f"{name}: {opened} {value} {closed}")
@@ -111,7 +114,7 @@ class _Writer:
         items = schema.get("items")
         if types == {"array"} and isinstance(items, Mapping):
             self._element(f"{name}_item", ITEM, items)
-            return f"{name}_item* {mark}"
+            return f"{mark} {name}_item*"
         if types == {"object"}:
             return self.object(name, {"additionalProperties": False, **schema})
         if types != {"string"}:

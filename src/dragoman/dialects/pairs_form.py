@@ -22,7 +22,7 @@ from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import ToolSpec
 from dragoman.dialects.arguments import schema_of, types_of
 from dragoman.dialects.call_grammar import ANYTHING, arguments_schema, unenforceable
-from dragoman.dialects.lark import Lark
+from dragoman.dialects.lark import Lark, expression
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _SILENT: Final = frozenset({"type", "title", "description", "default", "examples", "deprecated", "$comment", "format"})
@@ -88,10 +88,10 @@ class PairsForm:
 
     def _text(self, name: str, lark: Lark, rules: list[str]) -> str:
         """Any text, and the tag that ends it."""
-        end = lark.text(self.end)
-        if lark.begins_with_control(self.end):
-            return f"{ANYTHING} {end}"
-        rules.append(f"{name}[suffix={end}]: {ANYTHING}")
+        head = lark.before_control(self.end)
+        if head != self.end:
+            return f"/(?s:.*){expression(head)}/ {lark.text(self.end.removeprefix(head))}"
+        rules.append(f"{name}[suffix={lark.text(self.end)}]: {ANYTHING}")
         return name
 
     def _cannot(self, tool: ToolSpec, reason: str) -> Unsupported:
