@@ -5,31 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
-from dragoman.dialects.base import CallArguments, Dialect, OutputParser, Piece
-from dragoman.dialects.registry import FAMILIES, dialect_for
-from support.dialect_tapes import SPLIT, Tape, all_tapes, answer, families, model, parse, tapes, tokens
+from dragoman.dialects.base import CallArguments, OutputParser, Piece
+from dragoman.dialects.registry import FAMILIES
+from support.dialect_tapes import SPLIT, Tape, all_tapes, answer, families, model, parse, speak, tapes, tokens
 
 CASES = {"plain_text": "", "reasoning": "reasoning", **dict.fromkeys(
     ("one_call", "two_calls", "call_after_text", "hard_strings"), "calls"
 )}  # fmt: skip
 """Every family has these, but for what it lacks."""
-
-
-def speak(family: str, name: str | None = None) -> Dialect:
-    facts = model(family)
-    return dialect_for(
-        template=facts.template,
-        specials=facts.specials,
-        bos_token=facts.bos_token,
-        eos_token=facts.eos_token,
-        architecture=facts.architecture,
-        name=name,
-        clock=lambda: datetime(2026, 3, 9, tzinfo=UTC),
-    )
 
 
 def starts(tape: Tape) -> Callable[[], OutputParser]:

@@ -6,11 +6,22 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dragoman.core.request import Conversation, Message, Role, TextPart, Thinking, ToolSpec
-from dragoman.dialects.base import CallArguments, CallBegun, CallEnded, Channel, OutputParser, Parsed, Piece
+from dragoman.dialects.base import (
+    CallArguments,
+    CallBegun,
+    CallEnded,
+    Channel,
+    Dialect,
+    OutputParser,
+    Parsed,
+    Piece,
+)
+from dragoman.dialects.registry import dialect_for
 from support.tools import TOOLS
 
 SPLIT = "␟"
@@ -60,6 +71,21 @@ def model(family: str) -> Model:
     facts: dict[str, Any] = json.loads((ROOT / family / "model.json").read_text())
     facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
     return Model(family=family, template=(ROOT / family / "template.jinja").read_text(), **facts)
+
+
+def speak(family: str, name: str | None = None) -> Dialect:
+    """The family's own dialect, or the one called ``name``, for a model with the family's template."""
+    facts = model(family)
+    return dialect_for(
+        template=facts.template,
+        specials=facts.specials,
+        special_ids={text: 256 + place for place, text in enumerate(facts.specials)},  # as in support.grammars
+        bos_token=facts.bos_token,
+        eos_token=facts.eos_token,
+        architecture=facts.architecture,
+        name=name,
+        clock=lambda: datetime(2026, 3, 9, tzinfo=UTC),
+    )
 
 
 def tapes(family: str) -> list[Tape]:

@@ -86,3 +86,48 @@ def random_sentence(grammar: str, rng: Random, *, at_most: int) -> str | None:
         written.append(rng.choice(pool))
         assert matcher.consume_token(written[-1])
     return None
+
+
+def led(grammar: str, text: str, *, specials: Sequence[str] = ()) -> list[tuple[str, bool]]:
+    """An answer that a model writes which wants to write ``text`` and is held to the grammar; control tokens are marked.
+
+    It leaves out white space that is not allowed, and writes what is forced. It ends at a control token with which the grammar has nothing to do
+    where the answer may end. Fails where the grammar wants something else than ``text``.
+    """
+    vocabulary, tokenizer = _vocabulary(tuple(specials))
+    matcher = llguidance.LLMatcher(tokenizer, grammar)
+    assert not matcher.is_error(), f"{matcher.get_error()}\n{grammar}"
+    written: list[int] = []
+
+    def write(token: int) -> bool:
+        allowed = bool(matcher.validate_tokens([token]))
+        if allowed:
+            assert matcher.consume_token(token)
+            written.append(token)
+        return allowed
+
+    for token in vocabulary(text):
+        if write(token):
+            continue
+        if token >= 256 and matcher.is_accepting():
+            break
+        if vocabulary.tokens[token].isspace():
+            continue
+        while (forced := matcher.compute_ff_tokens()) and write(forced[0]) and not matcher.validate_tokens([token]):
+            pass
+        said = _marked(vocabulary, written)
+        assert write(token), f"{vocabulary.tokens[token]!r} is not allowed behind {said}\n{grammar}"
+    while not matcher.is_accepting() and (forced := matcher.compute_ff_tokens()):
+        write(forced[0])
+    assert matcher.is_accepting(), f"it may not end behind {_marked(vocabulary, written)}\n{grammar}"
+    return _marked(vocabulary, written)
+
+
+def _marked(vocabulary: Bytes, ids: Sequence[int]) -> list[tuple[str, bool]]:
+    parts: list[tuple[bytes, bool]] = []
+    for token in ids:
+        if token < 256 and parts and not parts[-1][1]:
+            parts[-1] = (parts[-1][0] + vocabulary.tokens[token], False)
+        else:
+            parts.append((vocabulary.tokens[token], token >= 256))
+    return [(data.decode(), special) for data, special in parts]

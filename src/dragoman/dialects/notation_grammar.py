@@ -36,7 +36,7 @@ _DEPTH: Final = 8
 class Writing:
     """How arguments are written: ``opener key assign value separator ... closer``, or ``whole`` around one JSON object.
 
-    ``quote`` stands around strings; None where they are JSON's.
+    ``quote`` stands around strings; None where they are JSON's. ``truths`` are the words for true and false.
     """
 
     opener: str
@@ -45,11 +45,14 @@ class Writing:
     separator: str
     whole: tuple[str, str]
     quote: str | None = None
+    truths: tuple[str, str] = ("true", "false")
     sorts_keys: bool = False
 
 
-KEYWORDS: Final = Writing(opener="(", closer=")", assign="=", separator=", ", whole=("(**", ")"))
-"""Python's keyword arguments. Values are JSON, which is nearly Python, and which ``notation.PYTHON`` reads."""
+KEYWORDS: Final = Writing(
+    opener="(", closer=")", assign="=", separator=", ", whole=("(**", ")"), truths=("True", "False")
+)
+"""Python's keyword arguments. Lists and objects in them are JSON, which is nearly Python, and which ``notation.PYTHON`` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +139,14 @@ class _Builder:
         self.rules[name] = f"{literal(opener)}{inner}{literal(closer)}"
 
     def _value(self, name: str, schema: Json, depth: int) -> str:
-        quote = self.writing.quote
-        if quote is None or not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping):
             return self._json(schema)
         asked = {key: value for key, value in schema.items() if key not in _SILENT}
+        quote = self.writing.quote
+        if asked == {"type": "boolean"}:
+            return f"({' | '.join(map(literal, self.writing.truths))})"
+        if quote is None:
+            return self._json(schema)
         match asked:
             case {"type": "string", **rest} if not rest:
                 return self._string(quote)

@@ -40,20 +40,36 @@ class Family:
 # A family stands before those whose marks it has, too. Behind the last that has any stand those that are asked for by name.
 FAMILIES: tuple[Family, ...] = (
     Family(name="glm_5_3", builder="dragoman.dialects.glm:build_5_3", words=("[gMASK]<sop>", "in ['low', 'high']")),
-    Family(name="glm", builder="dragoman.dialects.glm:build", words=("[gMASK]<sop>", "<arg_key>")),
-    Family(name="deepseek_v3_2", builder="dragoman.dialects.deepseek_dsml:build_v3_2", words=("｜DSML｜", "function_calls>")),
+    Family(name="glm", builder="dragoman.dialects.glm:build", words=("<tool_call>", "<arg_key>")),
+    Family(
+        name="deepseek_v3_2",
+        builder="dragoman.dialects.deepseek_dsml:build_v3_2",
+        words=("｜DSML｜", "function_calls>"),
+    ),
     Family(name="deepseek_v4", builder="dragoman.dialects.deepseek_dsml:build_v4", words=("｜DSML｜", "tool_calls>")),
     Family(name="deepseek_v4_1", builder="dragoman.dialects.deepseek_dsml:build_v4_1", words=("｜DSML｜", " calls>")),
-    Family(name="deepseek_v3", builder="dragoman.dialects.deepseek_v3:build_v3", words=("<｜tool▁calls▁begin｜>", "```json")),
+    Family(
+        name="deepseek_v3",
+        builder="dragoman.dialects.deepseek_v3:build_v3",
+        words=("<｜tool▁calls▁begin｜>", "```json"),
+    ),
     Family(name="deepseek_v3_1", builder="dragoman.dialects.deepseek_v3:build_v3_1", words=("<｜tool▁calls▁begin｜>",)),
     Family(name="kimi_k3", builder="dragoman.dialects.kimi_k3:build", words=("<|open|>", "<|sep|>")),
     Family(name="kimi_k2", builder="dragoman.dialects.kimi_k2:build", words=("<|tool_calls_section_begin|>",)),
     Family(name="minimax_m3", builder="dragoman.dialects.minimax_m3:build", words=("]<]minimax[>[",)),
     Family(name="minimax_m2", builder="dragoman.dialects.minimax_m2:build", words=("<minimax:tool_call>",)),
     Family(name="mimo", builder="dragoman.dialects.mimo:build", words=("<tool_call><function=",)),
-    Family(name="qwen3_8", builder="dragoman.dialects.qwen_xml:build_3_8", words=("<function=", "reasoning_effort")),
-    Family(name="qwen3_6", builder="dragoman.dialects.qwen_xml:build_3_6", words=("<function=", "preserve_thinking")),
-    Family(name="qwen3_coder", builder="dragoman.dialects.qwen_xml:build_coder", words=("<function=",)),
+    Family(
+        name="qwen3_8",
+        builder="dragoman.dialects.qwen_xml:build_3_8",
+        words=("<tool_call>", "<function=", "reasoning_effort"),
+    ),
+    Family(
+        name="qwen3_6",
+        builder="dragoman.dialects.qwen_xml:build_3_6",
+        words=("<tool_call>", "<function=", "preserve_thinking"),
+    ),
+    Family(name="qwen3_coder", builder="dragoman.dialects.qwen_xml:build_coder", words=("<tool_call>", "<function=")),
     Family(
         name="gpt_oss",
         builder="dragoman.dialects.gpt_oss:build",
