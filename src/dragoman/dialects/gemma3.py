@@ -4,27 +4,34 @@
     get_weather(city="Paris", days=3)
     ```
 
-Its template says nothing of tools and takes only two roles, so declarations, past calls and results are written here. Any other fence
+Its template says nothing of tools and takes only two roles, so declarations, past calls and results are told in texts. Any other fence
 is text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from dragoman.core.request import ToolCall
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.call_grammar import Written
-from dragoman.dialects.family import FamilyDialect, build_family
-from dragoman.dialects.notation import PYTHON, ArgumentsReader
+from dragoman.dialects.family import build_family
+from dragoman.dialects.generic import GenericDialect
+from dragoman.dialects.notation import PYTHON, ArgumentsReader, keyword_call
 from dragoman.dialects.notation_grammar import KEYWORDS, NotationForm
 from dragoman.dialects.prose import prose
 from dragoman.dialects.syntax import Syntax
 from dragoman.dialects.table import Edge, Holds, State, Table
+from dragoman.dialects.tool_prompt import ToolWords
+
+_FENCE: Final = "```tool_code"
 
 SYNTAX: Final = Syntax(
     table=Table(
         {
-            **prose({"```tool_code": Edge("fence", tentative=True)}, think=None),
+            **prose({_FENCE: Edge("fence", tentative=True)}, think=None),
             "fence": State(holds=Holds.SPACE, otherwise="name"),
             "name": State(holds=Holds.NAME, edges={"(": Edge("arguments")}),
             "arguments": State(
@@ -35,10 +42,29 @@ SYNTAX: Final = Syntax(
     ),
     think=None,
     declared_only=True,
-    written=Written(opener="```tool_code\n", call=NotationForm(writing=KEYWORDS), between="\n", after="\n```"),
+    written=Written(opener=f"{_FENCE}\n", call=NotationForm(writing=KEYWORDS), between="\n", after="\n```"),
 )
 
 
-def build(traits: ModelTraits) -> FamilyDialect:
+def _fenced_calls(calls: Sequence[ToolCall]) -> str:
+    return "\n".join([_FENCE, *(keyword_call(call.name, call.arguments) for call in calls), "```"])
+
+
+def _fenced_results(results: Sequence[str]) -> str:
+    return "\n".join(f"```tool_output\n{result}\n```" for result in results)
+
+
+FENCES: Final = ToolWords(
+    how=(
+        "To call tools, write only this, one call a line:\n"
+        '```tool_code\nits_name(key="value")\n```\n'
+        "The results come back as tool_output."
+    ),
+    calls=_fenced_calls,
+    results=_fenced_results,
+)
+
+
+def build(traits: ModelTraits) -> GenericDialect:
     """Raises ``ValueError`` as ``build_family`` does."""
-    return build_family(traits, SYNTAX, name="gemma3")
+    return replace(build_family(traits, SYNTAX, name="gemma3", dialect=GenericDialect), words=FENCES)

@@ -11,20 +11,22 @@ from dragoman.core.request import Conversation, TextPrompt
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.hermes import SYNTAX
-from dragoman.dialects.tool_prompt import without_tools
+from dragoman.dialects.tool_prompt import TAGS, ToolWords, without_tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenericDialect(FamilyDialect):
-    """Renders with a template that is not told of tools."""
+    """Renders with a template that is not told of tools, which ``words`` tell in texts."""
+
+    words: ToolWords = TAGS
 
     def render(self, conversation: Conversation) -> TextPrompt:
         """Write the prompt, dated by the clock; raises ``InvalidRequest`` as ``ChatTemplate.render`` does."""
-        return self.template.render(without_tools(conversation), now=self.clock())
+        return self.template.render(without_tools(conversation, self.words), now=self.clock())
 
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         """What the template does not read, or cannot do."""
-        return self.template.ignores(without_tools(conversation), now=self.clock())
+        return self.template.ignores(without_tools(conversation, self.words), now=self.clock())
 
 
 def build(traits: ModelTraits, *, name: str = "template") -> GenericDialect:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from dragoman.core.json import Json
 from dragoman.core.text import held_back
 
 _WORDS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
@@ -26,6 +27,7 @@ _LONGEST_ESCAPE: Final = len(r"\U00010000")
 _CHARACTERS: Final = {
     "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "/": "/", "\\": "\\", '"': '"', "'": "'", "\n": "",
 }  # fmt: skip
+_KEY: Final = re.compile(r"[\w$][\w$.-]*")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -224,6 +226,27 @@ class ArgumentsReader:
             self._open[-1].count = container.count
             return ""
         return "}" if container.is_object else "]"
+
+
+def keyword_call(name: str, arguments: str) -> str:
+    """A call in Python's notation, of its arguments as JSON; those that are no object stand as they are."""
+    try:
+        value: Json = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return f"{name}({arguments})"
+    if not isinstance(value, dict):
+        return f"{name}({arguments})"
+    if not all(map(_KEY.fullmatch, value)):
+        return f"{name}(**{_compact(value)})"
+    return f"{name}({', '.join(f'{key}={_python(each)}' for key, each in value.items())})"
+
+
+def _python(value: Json) -> str:
+    return str(value) if isinstance(value, bool) else _compact(value)
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _escape(text: str) -> str:

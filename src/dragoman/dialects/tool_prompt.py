@@ -8,14 +8,14 @@
                 {"degrees": 21}
                 </tool_response>
 
-The words are few, since such models are small. A grammar sees to it that calls are written like this.
+The words are few, since such models are small; a family may have others (``ToolWords``). A grammar sees to it that calls are written like this.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
@@ -24,37 +24,59 @@ from dragoman.core.request import Conversation, Message, Role, TextPart, ToolCal
 from dragoman.dialects.messages import in_call_order
 
 _BEFORE: Final = "You can call these tools:"
-_BEHIND: Final = (
-    "To call a tool, write only this:\n"
-    '<tool_call>\n{"name": "its name", "arguments": {"key": "value"}}\n</tool_call>\n'
-    "The result comes back between <tool_response> and </tool_response>."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolWords:
+    """How a model is told of tools: ``how`` to call one, and what it wrote (``calls``) and read (``results``) in earlier turns."""
+
+    how: str
+    calls: Callable[[Sequence[ToolCall]], str]
+    results: Callable[[Sequence[str]], str]
+
+
+def _tagged_calls(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(f"<tool_call>\n{_written(call)}\n</tool_call>" for call in calls)
+
+
+def _tagged_results(results: Sequence[str]) -> str:
+    return "\n".join(f"<tool_response>\n{result}\n</tool_response>" for result in results)
+
+
+TAGS: Final = ToolWords(
+    how=(
+        "To call a tool, write only this:\n"
+        '<tool_call>\n{"name": "its name", "arguments": {"key": "value"}}\n</tool_call>\n'
+        "The result comes back between <tool_response> and </tool_response>."
+    ),
+    calls=_tagged_calls,
+    results=_tagged_results,
 )
 
 
-def without_tools(conversation: Conversation) -> Conversation:
+def without_tools(conversation: Conversation, words: ToolWords = TAGS) -> Conversation:
     """The same conversation without tools, calls and results, which are told in texts of the system, the assistant and the user.
 
     All tools are told, however few may be called, so that prompts keep their common beginning; none where none may be.
     """
-    messages = tuple(_turns(tuple(in_call_order(conversation.messages))))
+    messages = tuple(_turns(tuple(in_call_order(conversation.messages)), words))
     if conversation.tools and conversation.tool_choice.mode is not ToolMode.NONE:
-        messages = _introduced(messages, _introduction(conversation.tools))
+        messages = _introduced(messages, _introduction(conversation.tools, words))
     return replace(conversation, messages=messages, tools=())
 
 
-def _turns(messages: Sequence[Message]) -> Iterator[Message]:
+def _turns(messages: Sequence[Message], words: ToolWords) -> Iterator[Message]:
     for role, group in groupby(messages, key=lambda message: message.role):
         if role is Role.TOOL:
-            results = [f"<tool_response>\n{result.text}\n</tool_response>" for result in group]
-            yield Message(role=Role.USER, parts=_text("\n".join(results)))
+            yield Message(role=Role.USER, parts=_text(words.results([result.text for result in group])))
             continue
         for message in group:
-            yield message if not message.tool_calls else _called(message)
+            yield message if not message.tool_calls else _called(message, words)
 
 
-def _called(message: Message) -> Message:
-    calls = [f"<tool_call>\n{_written(call)}\n</tool_call>" for call in message.tool_calls]
-    return replace(message, parts=_text("\n".join([message.text, *calls] if message.text else calls)), tool_calls=())
+def _called(message: Message, words: ToolWords) -> Message:
+    calls = words.calls(message.tool_calls)
+    return replace(message, parts=_text(f"{message.text}\n{calls}" if message.text else calls), tool_calls=())
 
 
 def _written(call: ToolCall) -> str:
@@ -78,8 +100,8 @@ def _introduced(messages: tuple[Message, ...], introduction: str) -> tuple[Messa
     return (Message(role=Role.SYSTEM, parts=_text(introduction)), *messages)
 
 
-def _introduction(tools: Sequence[ToolSpec]) -> str:
-    return "\n".join([_BEFORE, *(_dumps(_declared(tool)) for tool in tools), _BEHIND])
+def _introduction(tools: Sequence[ToolSpec], words: ToolWords) -> str:
+    return "\n".join([_BEFORE, *(_dumps(_declared(tool)) for tool in tools), words.how])
 
 
 def _declared(tool: ToolSpec) -> JsonObject:
