@@ -79,7 +79,7 @@ def offered(tools: Sequence[ToolSpec], choice: ToolChoice) -> tuple[ToolSpec, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGrammar:
-    """What one answer must follow. ``said`` stands before text and formats, where the family writes something there."""
+    """What one answer must follow. ``said`` stands before text and formats, and ``shut`` may stand behind, where a family writes that."""
 
     tools: tuple[ToolSpec, ...]
     choice: ToolChoice
@@ -87,6 +87,7 @@ class AnswerGrammar:
     written: Written | None
     thought: Thought | None
     said: str = ""
+    shut: str = ""
     lark: Lark
 
     def text(self) -> str | None:
@@ -102,7 +103,7 @@ class AnswerGrammar:
         if self.tools:
             bodies += self._calls(_enforced(self.written), rules, alone=must_call or self.output is not None)
         if self.output is not None and not must_call:
-            bodies.append(f"{self._said()}output")
+            bodies.append(f"{self._said()}output{self._shut()}")
             rules.append(rule_of(self.output, "output"))
         start = self._start(bodies, rules)
         return "".join(f"{rule.rstrip()}\n" for rule in [start, *rules])
@@ -120,16 +121,16 @@ class AnswerGrammar:
             return [f"{said}{opened}"]
         rules += [f"FREE: {ANYTHING}{self._barred(written)}", "free: FREE"]
         if written.leads:
-            return [f"{self._said()}free", opened]
+            return [f"{self._said()}free{self._shut()}", opened]
         head = self.lark.before_control(written.opener)
         rest = written.opener.removeprefix(head)
         if not head:
-            return [f"{said}free", f"{said}free {opened}"]
+            return [f"{said}free{self._shut()}", f"{said}free {opened}"]
         rules.append(f"lead: {self.lark.text(rest)}" if rest else f"lead[lazy]: FREE {self.lark.text(head)}")
         if not rest:
-            return [f"{said}free", f"{said}lead calls"]
+            return [f"{said}free{self._shut()}", f"{said}lead calls"]
         rules.append(f"LEAD: FREE {self.lark.text(head)}")
-        return [f"{said}free", f"{said}LEAD lead calls"]
+        return [f"{said}free{self._shut()}", f"{said}LEAD lead calls"]
 
     def _barred(self, written: Written) -> str:
         """What text may not begin with, because it would be taken for text where it is something else."""
@@ -143,6 +144,9 @@ class AnswerGrammar:
 
     def _said(self) -> str:
         return f"{self.lark.text(self.said)} " if self.said else ""
+
+    def _shut(self) -> str:
+        return f" ({self.lark.text(self.shut)})?" if self.shut else ""
 
     def _start(self, bodies: Sequence[str], rules: list[str]) -> str:
         """The first rule: thoughts, where there may be any, and then one of the bodies."""

@@ -55,6 +55,7 @@ class FamilyDialect:
             written=self.syntax.written,
             thought=self._thought(conversation, prompt),
             said="" if prompt.text.endswith(self.syntax.said) else self.syntax.said,
+            shut=self.syntax.shut,
             lark=self.lark,
         ).text()
 

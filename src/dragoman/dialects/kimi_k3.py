@@ -165,6 +165,7 @@ SYNTAX: Final = Syntax(
     silent=_TABLE,
     think=(f"{_OPEN}think{_SEPARATOR}", f"{_CLOSE}think{_SEPARATOR}"),
     said=f"{_OPEN}response{_SEPARATOR}",
+    shut=f"{_CLOSE}response{_SEPARATOR}",
     asking=asked,
     written=Written(
         opener=f"{_CLOSE}response{_SEPARATOR}{_OPEN}tools{_SEPARATOR}",

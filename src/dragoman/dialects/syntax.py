@@ -23,7 +23,7 @@ class Syntax:
     answer's first white space may be text. ``silent`` is read where no tools may be called; the family's prose, unless it frames its text
     in its own way. ``declared_only`` is for calls that look like text: only names of declared tools are calls.
 
-    ``written`` is None where calls cannot be enforced. ``said`` stands before text that does not begin by itself. ``asking`` puts a
+    ``written`` is None where calls cannot be enforced. ``said`` stands before text that does not begin by itself, and ``shut`` behind it. ``asking`` puts a
     client's wishes into words that the template knows. ``stops`` are those of ``Dialect``.
     """
 
@@ -33,6 +33,7 @@ class Syntax:
     declared_only: bool = False
     written: Written | None = None
     said: str = ""
+    shut: str = ""
     asking: Asking = as_it_is
     stops: tuple[str, ...] = ()
 
