@@ -11,7 +11,7 @@ found again in the text, and wants its vocabulary from the network.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dragoman.core.grammar import rule_of
@@ -76,7 +76,19 @@ def _table(*, calls: bool) -> Table:
     )
 
 
-SYNTAX: Final = Syntax(table=_table(calls=True), silent=_table(calls=False), think=None)
+_EFFORTS: Final = {"none": "low", "minimal": "low", "xhigh": "high", "max": "high"}
+
+
+def asked(conversation: Conversation) -> Conversation:
+    """The model knows low, medium and high; it always thinks, and least where it shall not."""
+    thinking = conversation.thinking
+    effort = thinking.effort and _EFFORTS.get(thinking.effort, thinking.effort)
+    if thinking.enabled is False:
+        effort = "low"
+    return replace(conversation, thinking=replace(thinking, enabled=None, effort=effort))
+
+
+SYNTAX: Final = Syntax(table=_table(calls=True), silent=_table(calls=False), think=None, asking=asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,4 +20,4 @@ class ToollessDialect(FamilyDialect):
             raise Unsupported(
                 f"models of the family {self.name} call no tools", code=Code.UNSUPPORTED_VALUE, feature="tools"
             )
-        return self.template.render(conversation, now=self.clock())
+        return FamilyDialect.render(self, conversation)

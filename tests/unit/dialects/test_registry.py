@@ -45,6 +45,47 @@ def test_a_family_is_recognised_by_what_the_template_writes_and_the_vocabulary_h
     assert dialect(template, specials).name == name
 
 
+LLAMA = ("<|start_header_id|>", "<|end_header_id|>")
+
+
+@pytest.mark.parametrize(
+    "words, specials, architecture, name",
+    [
+        ("<tool_call> <function=", MARKS, "", "qwen3_coder"),
+        ("<tool_call><function=x>", MARKS, "", "mimo"),
+        ("<tool_call> <function= preserve_thinking", MARKS, "", "qwen3_6"),
+        ("<seed:tool_call> <function=", (), "", "template"),  # tags like another family's, and not the same
+        ("<tool_call> <arg_key> arguments", MARKS, "", "glm"),
+        ('<tool_call> {"name", "arguments"}', MARKS, "", "hermes"),
+        ("<|im_start|> <|im_end|> <tool_call>", MARKS, "", "chatml"),  # an example in a system turn, but no calls
+        ('"parameters": ' + " ".join(LLAMA), LLAMA, "llama", "llama3"),
+        ('"parameters": [func_name1( ' + " ".join(LLAMA), LLAMA, "llama", "llama3_pythonic"),
+        (" ".join(LLAMA), LLAMA, "llama", "template"),
+        ("<|user|> <|assistant|>", (), "olmoe", "olmoe"),
+        ("<|user|> <|assistant|>", (), "olmo2", "template"),
+        ("<|start|> <|channel|> <|message|> analysis", ("<|start|>", "<|channel|>", "<|message|>"), "", "gpt_oss"),
+        ("<|start|> <|channel|> <|message|> analysis", (), "", "template"),  # the vocabulary has no such tokens
+    ],
+)
+def test_of_families_that_look_alike_the_one_that_has_all_its_marks_is_taken(
+    words: str, specials: tuple[str, ...], architecture: str, name: str
+):
+    found = dialect_for(
+        template="{# " + words + " #}",
+        specials=specials,
+        bos_token=None,
+        eos_token=None,
+        architecture=architecture,
+        clock=clock,
+    )
+    assert found.name == name
+
+
+def test_the_docs_name_every_family():
+    page = (Path(__file__).parents[3] / "docs" / "families.md").read_text()
+    assert [family.name for family in FAMILIES if f"`{family.name}`" not in page] == []
+
+
 def test_a_model_without_a_template_refuses_messages_by_name_but_reads_output():
     plain = dialect(None)
     with pytest.raises(Unsupported, match="this model has no chat template") as failure:
