@@ -127,6 +127,8 @@ def types_of(schema: JsonObject) -> set[str]:
             return {name}
         case list(names):
             return {name for name in names if isinstance(name, str)}
+        case _:
+            pass
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list):

@@ -22,6 +22,9 @@ from dragoman.dialects.lark import Lark, expression
 
 ANYTHING: Final = "/(?s:.*)/"
 
+MAX_CALLS: Final = 16
+"""Calls in one answer. Small models would repeat themselves until their budget ends."""
+
 
 class CallForm(Protocol):
     """How a family writes one call, from behind its opener to its end."""
@@ -111,7 +114,7 @@ class AnswerGrammar:
     def _calls(self, written: Written, rules: list[str], *, alone: bool) -> list[str]:
         """Rules for calls, and the bodies in which they stand: ``alone``, or after text."""
         names = [f"call_{place}" for place in range(len(self.tools))]
-        more = f" ({self._between(written)}call)*" if self.choice.parallel and not written.single else ""
+        more = "" if self._is_single(written) else f" ({self._between(written)}call){{0,{MAX_CALLS - 1}}}"
         last = f" {self.lark.text(written.after)}" if written.after else ""
         rules += [f"calls: call{more}{last}", f"call: {' | '.join(names)}"]
         rules += [written.call.rules(tool, name, self.lark) for tool, name in zip(self.tools, names, strict=True)]
@@ -131,6 +134,11 @@ class AnswerGrammar:
             return [f"{said}free{self._shut()}", f"{said}lead calls"]
         rules.append(f"LEAD: FREE {self.lark.text(head)}")
         return [f"{said}free{self._shut()}", f"{said}LEAD lead calls"]
+
+    def _is_single(self, written: Written) -> bool:
+        """Whether one call is all. A tool that the client named is called once, as by OpenAI's models: SDKs count on it."""
+        named = self.choice.mode is ToolMode.REQUIRED and len(self.choice.names) == 1
+        return named or written.single or not self.choice.parallel
 
     def _barred(self, written: Written) -> str:
         """What text may not begin with, because it would be taken for text where it is something else."""

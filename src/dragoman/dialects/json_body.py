@@ -83,8 +83,9 @@ class JsonScanner:
         text, self.rest = self.rest[:size], self.rest[size:]
         return text
 
-    def _fail(self) -> None:
+    def _fail(self) -> str | None:
         self.failed = True
+        return None
 
     def _in_string(self) -> str | None:
         if plain := _PLAIN.match(self.rest):

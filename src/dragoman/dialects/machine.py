@@ -18,7 +18,7 @@ How to write a table (``table`` has the words, ``prose`` the states that most fa
 * A control token without an edge is hidden and changes nothing. Before one, nothing is held back.
 
 Within a call that has begun nothing else is undone: what does not fit is hidden up to the next terminal, and a call whose body failed has
-no end. Neither has a call that the output's end cut. Text at the end that is the beginning of a terminal was text.
+no end. Neither has a call that the output's end cut. Prose at the end that is the beginning of a terminal was prose.
 """
 
 from __future__ import annotations
@@ -58,15 +58,22 @@ class Machine:
     """Reads one answer; an ``OutputParser``.
 
     It starts in the state ``start``, which the prompt may have opened. With ``declared_only``, what names a tool that is not among ``tools``
-    undoes a tentative edge, for families whose calls look like text.
+    undoes a tentative edge, for families whose calls look like text. ``must_call``: the answer is held to calls alone.
     """
 
     def __init__(
-        self, table: Table, *, start: str, tools: Sequence[ToolSpec] = (), declared_only: bool = False
+        self,
+        table: Table,
+        *,
+        start: str,
+        tools: Sequence[ToolSpec] = (),
+        declared_only: bool = False,
+        must_call: bool = False,
     ) -> None:
         self._table = table
         self._schemas = {tool.name: tool.parameters or {} for tool in tools}
         self._declared_only = declared_only
+        self._must_call = must_call
         self._buffer = ""
         self._out: list[Parsed] = []
         self._attempt: _Attempt | None = None
@@ -190,18 +197,24 @@ class Machine:
                 self._read_body()
             elif found is not None:
                 self._read_up_to(found)
-            elif self._attempt is not None or not self._strays(len(self._buffer)):
+            elif self._attempt is not None or self._may_be_cut(control) or not self._strays(len(self._buffer)):
                 self._rest(self._take(len(self._buffer)), control)
         if self._attempt is not None and control is None:
             undecided = self._out[self._attempt.out :]
             self._out[self._attempt.out :] = [parsed for parsed in undecided if isinstance(parsed, Piece)]
         self._attempt = None
 
+    def _may_be_cut(self, control: str | None) -> bool:
+        """Whether the end came where only a terminal was to come, so that its beginning is not shown (S57)."""
+        return control is None and self._state.holds is Holds.SPACE
+
     def _rest(self, text: str, control: str | None) -> None:
         """Characters without a terminal in them, the beginning of one perhaps at their end."""
         if self._state.holds in PROSE:
             closed = control is not None and self._lexicon.control(control) is not None
             prose = text.rstrip() if closed else text
+            if control is None and self._must_call and self._state.holds is Holds.TEXT:
+                prose = text[: self._lexicon.certain(text)].rstrip()  # calls alone may come: what began is one (S57)
             self._content(prose)
             self._put(Channel.HIDDEN, text[len(prose) :])
         elif control is None:

@@ -127,6 +127,15 @@ class TestChoices:
         assert takes(forced, NOW)
         assert not takes(forced, WEATHER)
 
+    def test_it_is_called_once_as_sdks_expect(self):
+        assert not takes(grammar(HERMES, mode=ToolMode.REQUIRED, names=("now",)), f"{NOW}\n{NOW}")
+        assert takes(grammar(HERMES, mode=ToolMode.REQUIRED, names=("now", "search")), f"{NOW}\n{NOW}")
+
+    def test_no_answer_has_more_than_sixteen(self):
+        for mode in (ToolMode.AUTO, ToolMode.REQUIRED):
+            assert takes(grammar(HERMES, mode=mode), "\n".join([NOW] * 16))
+            assert not takes(grammar(HERMES, mode=mode), "\n".join([NOW] * 17))
+
     def test_allowed_tools_are_the_only_ones_where_calls_are_free(self):
         free = grammar(HERMES, names=("now", "search"))
         assert takes(free, f"Hello\n{NOW}")

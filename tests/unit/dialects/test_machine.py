@@ -154,6 +154,9 @@ class TestCuts:
                 assert final.startswith(arguments)
                 assert not ended
 
+    def test_the_beginning_of_a_tag_behind_a_call_is_not_shown(self):
+        assert shown(read(PAIRS, "<call>now:</call>\n<cal")) == ""
+
     def test_a_value_that_may_have_ended_is_left_open(self):
         assert calls(read(PAIRS, "<call>weather:<k>city=Paris</k>")) == [("weather", '{"city":"Paris', False)]
         assert calls(read(PAIRS, "<call>weather:<k>city=Paris</")) == [("weather", '{"city":"Paris', False)]
