@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dragoman.dialects import generic
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.call_grammar import JsonForm, Written
 from dragoman.dialects.family import FamilyDialect, build_family
@@ -34,4 +35,5 @@ SYNTAX: Final = Syntax(
 
 def build(traits: ModelTraits) -> FamilyDialect:
     """Raises ``ValueError`` as ``build_family`` does."""
-    return build_family(traits, SYNTAX, name="phi")
+    dialect = build_family(traits, SYNTAX, name="phi")
+    return dialect if dialect.template.knows_tools else generic.build(traits, name="phi")

@@ -28,6 +28,11 @@ class ChatTemplate:
         self._knows_developer = "developer" in source
         self._strict = strict
 
+    @property
+    def knows_tools(self) -> bool:
+        """Whether the template reads what ``render`` tells it of tools."""
+        return "tools" in self._runner.reads
+
     def ignores(self, conversation: Conversation, *, now: datetime) -> tuple[str, ...]:
         """What has no effect, as ``Dialect.ignores`` names it. An argument also takes the place of what it overrides.
 
