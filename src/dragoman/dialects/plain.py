@@ -42,11 +42,15 @@ class PlainDialect:
         """Nothing: what can not be rendered is refused."""
         return ()
 
-    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
-        """Nothing is constrained yet."""
-        return None
+    def grammar(
+        self,
+        conversation: Conversation,
+        prompt: TextPrompt,
+        output: OutputFormat | None,
+    ) -> None:
+        """Nothing: a conversation is refused before its answer is held to anything."""
 
-    def parser(self, conversation: Conversation, prompt: TextPrompt) -> VisibleText:
+    def parser(self, conversation: Conversation, prompt: TextPrompt) -> VisibleText:  # noqa: ARG002 -- the same for all
         """A new parser for one answer."""
         return VisibleText()
 
