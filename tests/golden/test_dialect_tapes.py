@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from dragoman.core.request import ToolChoice, ToolMode
 from dragoman.dialects.base import CallArguments, OutputParser, Piece
 from dragoman.dialects.registry import FAMILIES
 from support.dialect_tapes import SPLIT, Tape, all_tapes, answer, families, model, parse, speak, tapes, tokens
@@ -33,7 +35,11 @@ def each(names: list[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("family", names)
 
 
-tape_of = pytest.mark.parametrize("tape", all_tapes(), ids=lambda tape: f"{tape.family}-{tape.case}")
+def each_of(some: list[Tape]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("tape", some, ids=lambda tape: f"{tape.family}-{tape.case}")
+
+
+tape_of = each_of(all_tapes())
 
 
 @each([family.name for family in FAMILIES if family.marks or family.words or family.architectures])
@@ -95,6 +101,18 @@ def test_an_answer_that_is_cut_anywhere_shows_no_more_than_the_whole(tape: Tape)
         # What may have been the beginning of syntax is text when nothing more comes; of what is syntax, nothing is.
         assert len(common(cut.text, tape.expected.text)) >= len(cut.text) - LONGEST_HELD
         assert len(common(cut.reasoning, tape.expected.reasoning)) >= len(cut.reasoning) - LONGEST_HELD
+
+
+@pytest.mark.seeds("S57")
+@each_of([tape for tape in all_tapes() if tape.expected.calls and not tape.expected.text])
+def test_where_calls_alone_may_come_a_cut_shows_nothing_of_their_syntax(tape: Tape):
+    """vllm#53269: half an opener, or half a closing tag, was told as the answer."""
+    whole = plain_tokens(tape)
+    conversation = replace(tape.conversation, tool_choice=ToolChoice(mode=ToolMode.REQUIRED))
+    dialect = speak(tape.family)
+    prompt = dialect.render(conversation)
+    for place in range(sum(len(text) for text, _ in whole)):
+        assert answer(parse(dialect.parser(conversation, prompt), beginning(whole, place))).text == ""
 
 
 @tape_of

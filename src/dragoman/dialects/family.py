@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar, overload
 
-from dragoman.core.request import Conversation, OutputFormat, TextPrompt
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt, ToolMode
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.call_grammar import AnswerGrammar, Thought, offered
 from dragoman.dialects.lark import Lark
@@ -67,6 +67,7 @@ class FamilyDialect:
             start=self.syntax.start(conversation, prompt),
             tools=tools,
             declared_only=self.syntax.declared_only,
+            must_call=bool(tools) and conversation.tool_choice.mode is ToolMode.REQUIRED,
         )
 
     def _thought(self, conversation: Conversation, prompt: TextPrompt) -> Thought | None:

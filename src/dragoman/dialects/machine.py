@@ -206,15 +206,17 @@ class Machine:
 
     def _may_be_cut(self, control: str | None) -> bool:
         """Whether the end came where only a terminal was to come, so that its beginning is not shown (S57)."""
-        return control is None and self._state.holds is Holds.SPACE
+        if control is not None:
+            return False
+        return self._state.holds is Holds.SPACE or (self._must_call and self._state.holds is Holds.TEXT)
 
     def _rest(self, text: str, control: str | None) -> None:
         """Characters without a terminal in them, the beginning of one perhaps at their end."""
         if self._state.holds in PROSE:
             closed = control is not None and self._lexicon.control(control) is not None
             prose = text.rstrip() if closed else text
-            if control is None and self._must_call and self._state.holds is Holds.TEXT:
-                prose = text[: self._lexicon.certain(text)].rstrip()  # calls alone may come: what began is one (S57)
+            if self._may_be_cut(control):
+                prose = text[: self._lexicon.certain(text)].rstrip()
             self._content(prose)
             self._put(Channel.HIDDEN, text[len(prose) :])
         elif control is None:

@@ -157,6 +157,12 @@ class TestCuts:
     def test_the_beginning_of_a_tag_behind_a_call_is_not_shown(self):
         assert shown(read(PAIRS, "<call>now:</call>\n<cal")) == ""
 
+    def test_neither_is_one_before_it_where_there_must_be_one(self):
+        machine = Machine(PAIRS, start="text", tools=(WEATHER,), must_call=True)
+        out = [*machine.feed(" <cal", special=False), *machine.finish()]
+        assert (shown(out), joined(out)) == ("", " <cal")
+        assert shown(read(PAIRS, "a <cal")) == "a <cal"
+
     def test_a_value_that_may_have_ended_is_left_open(self):
         assert calls(read(PAIRS, "<call>weather:<k>city=Paris</k>")) == [("weather", '{"city":"Paris', False)]
         assert calls(read(PAIRS, "<call>weather:<k>city=Paris</")) == [("weather", '{"city":"Paris', False)]
