@@ -485,7 +485,7 @@ class Caller(TagDialect):
         return CallParser()
 
 
-@pytest.mark.seeds("S57")
+@pytest.mark.seeds("S57", "S124")
 @pytest.mark.parametrize(
     ("said", "limited", "reason"),
     [
