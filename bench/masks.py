@@ -10,11 +10,12 @@ import asyncio
 import itertools
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final, TypeVar
 
 import numpy as np
@@ -91,9 +92,9 @@ def _row_costs(constraint: Constraint, size: int) -> dict[str, Cost]:
     parts: dict[str, list[float]] = {"mask": [], "apply": [], "take": [], "sum": []}
     for _ in range(_STEPS):
         masked, ceiling = _timed(constraint.ceiling)
-        applied, _ = _timed(lambda ceiling=ceiling: np.minimum(logits, ceiling, out=changed))
+        applied, _ = _timed(partial(np.minimum, logits, ceiling, out=changed))
         token = int(rng.choice(np.flatnonzero(changed > -np.inf)[:-1]))
-        taken, _ = _timed(lambda token=token: (constraint.take(token), constraint.force()))
+        taken, _ = _timed(partial(_go_on, constraint, token))
         for part, seconds in zip(parts, (masked, applied, taken, masked + applied + taken), strict=True):
             parts[part].append(1000 * seconds)
         if constraint.complete:
@@ -101,14 +102,18 @@ def _row_costs(constraint: Constraint, size: int) -> dict[str, Cost]:
     return {part: Cost(statistics.median(times), float(np.quantile(times, 0.99))) for part, times in parts.items()}
 
 
+def _go_on(constraint: Constraint, token: int) -> list[int]:
+    constraint.take(token)
+    return constraint.force()
+
+
 def _compile(compiler: GrammarCompiler, grammar: str) -> Constraint:
-    answers: list[Compiled] = []
-    ready = threading.Event()
-    compiler.compile(grammar, lambda compiled: (answers.append(compiled), ready.set()))  # type: ignore[func-returns-value]
-    ready.wait()
-    if isinstance(answers[0], BadGrammar):
-        raise answers[0]
-    return answers[0]
+    done: SimpleQueue[Compiled] = SimpleQueue()
+    compiler.compile(grammar, done.put)
+    compiled = done.get()
+    if isinstance(compiled, BadGrammar):
+        raise compiled
+    return compiled
 
 
 async def answers(model: Path, *, rounds: int, tokens: int) -> dict[str, list[float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,7 @@ class LlamaEngine:
             fill_in=self.vocabulary.fill_in,
             fingerprint=fingerprint(
                 weights=self.model.fingerprint,
-                build={**build, "dragoman": __version__, "numpy": np.__version__},
+                build={**build, "dragoman": __version__, "numpy": np.__version__, "llguidance": version("llguidance")},
                 layout=layout,
                 threads=self.threads,
                 safe_kernels=self._options.safe_kernels,
