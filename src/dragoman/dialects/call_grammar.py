@@ -9,7 +9,7 @@ How a family writes a call is a ``CallForm``; the rest is the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -189,17 +189,25 @@ def arguments_value(tool: ToolSpec) -> str:
 
 
 def arguments_schema(parameters: JsonObject | None) -> JsonObject:
-    """The schema of an object. Arguments that it does not name are none: nobody would know what to do with them."""
-    if parameters is None:
-        return {"type": "object", "properties": {}, "additionalProperties": False}
-    schema: dict[str, Json] = {"type": "object", **parameters}
-    if "properties" in schema and _CLOSING.isdisjoint(schema):
+    """The schema of an object. Arguments that it does not name are none, unless it asks for some: nobody would know what to do with them."""
+    schema: dict[str, Json] = {"type": "object", "properties": {}, **(parameters or {})}
+    properties, required = schema["properties"], schema.get("required", [])
+    if (
+        _OPENING.isdisjoint(schema)
+        and isinstance(properties, Mapping)
+        and isinstance(required, Sequence)
+        and all(name in properties for name in required)
+    ):
         schema["additionalProperties"] = False
     return schema
 
 
-_CLOSING: Final = frozenset(
-    {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf", "oneOf", "if"}
+_OPENING: Final = frozenset(
+    {
+        *("additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties"),
+        *("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "const", "enum"),
+        *("dependencies", "dependentRequired", "dependentSchemas"),
+    }
 )
 """Keywords beside which a schema does not name all of its properties, or says itself what others may be."""
 

@@ -211,15 +211,25 @@ class TestOtherOpeners:
 
 
 class TestArguments:
-    def test_no_parameters_are_an_empty_object(self):
-        assert arguments_schema(None) == {"type": "object", "properties": {}, "additionalProperties": False}
+    @pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": {}}])
+    def test_where_no_arguments_are_named_there_are_none(self, parameters: JsonObject | None):
+        assert arguments_schema(parameters) == {"type": "object", "properties": {}, "additionalProperties": False}
 
-    @pytest.mark.parametrize("word", ["$ref", "allOf", "patternProperties", "additionalProperties"])
-    def test_what_is_not_named_is_left_out_unless_the_schema_says_more(self, word: str):
-        named = {"properties": {"a": {}}}
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"additionalProperties": True},
+            {"$ref": "#/$defs/a"},
+            {"allOf": []},
+            {"patternProperties": {}},
+            {"minProperties": 1},
+            {"required": ["b"]},
+        ],
+    )
+    def test_what_is_not_named_is_left_out_unless_the_schema_says_more(self, more: JsonObject):
+        named: JsonObject = {"properties": {"a": {}}, "required": ["a"]}
         assert arguments_schema(named)["additionalProperties"] is False
-        more: JsonObject = {**named, word: True}
-        assert arguments_schema(more).get("additionalProperties") is (True if word == "additionalProperties" else None)
+        assert arguments_schema({**named, **more}).get("additionalProperties", True) is True
 
     def held(self, *, strict: bool) -> str | None:
         bad = {"type": "object", "properties": {"a": {"type": "integer", "not": {"const": 1}}}, "required": ["a"]}

@@ -67,14 +67,14 @@ def test_definitions_are_found():
 
 
 def test_any_keys_stand_where_none_are_named():
-    assert takes("<f=f><p=x>1</p><p=y_z>b</p></f>", {"type": "object"})
+    assert takes("<f=f><p=x>1</p><p=y_z>b</p></f>", {"additionalProperties": True})
 
 
 class TestStrictTools:
     @pytest.mark.parametrize(
         "parameters, reason",
         [
-            ({"type": "object"}, "not all named"),
+            ({"additionalProperties": True}, "not all named"),
             (properties(city={"type": "string", "pattern": "^a"}), "'pattern' of 'city'"),
             (properties(days={"type": "integer", "not": {"const": 1}}), "not"),
         ],
