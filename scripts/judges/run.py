@@ -5,6 +5,7 @@
 - ``openai_tests``: the tests that openai-python has of its own methods, in strict mode: each call with every parameter.
 - ``chat_templates``: Transformers, which must render the same prompts with the chat templates of real models.
 - ``schemas``: random JSON Schemas, whose answers another implementation must find valid.
+- ``tool_calls``: random tools, one of which must be called, and whose schemas the calls must be valid under.
 
 They live in an environment of their own, in the user's cache directory.
 """
@@ -25,6 +26,7 @@ from lm_eval_scores import judge as lm_eval
 from openai_tests import judge as openai_tests
 from schemas import judge as schemas
 from served import serving
+from tool_calls import judge as tool_calls
 
 from dragoman.compose import find_model
 from dragoman.settings import Settings
@@ -34,6 +36,7 @@ JUDGES: Final[dict[str, Callable[[Judges, str, Path, Path], list[str]]]] = {
     "openai_tests": openai_tests,
     "chat_templates": chat_templates,
     "schemas": schemas,
+    "tool_calls": tool_calls,
 }
 """Each takes the environment, the server's address, the model and an empty folder, and gives what it finds wrong."""
 
