@@ -45,6 +45,10 @@ async def test_answers_under_random_schemas_validate(client: openai.AsyncOpenAI)
     [
         ({"regex": "[A-Z][a-z]{2,8}[.]"}, "[A-Z][a-z]{2,8}[.]"),
         ({"guided_choice": ["red", "green"]}, "red|green"),
+        (
+            {"guided_json": {"type": "string", "pattern": r"^hello there indeed\!$"}},
+            '"hello there indeed!"',
+        ),  # llama.cpp#19051
         ({"grammar": 'root ::= "The " [a-z]{3} "!"'}, "The [a-z]{3}!"),
         ({"guided_grammar": 'start: "<" WORD ">"\nWORD: /[a-z]{4}/'}, "<[a-z]{4}>"),
         ({"response_format": {"type": "json_object"}, "max_tokens": 40}, r"\{.*"),

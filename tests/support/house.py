@@ -65,10 +65,10 @@ class House:
 
 
 @asynccontextmanager
-async def house_of(script=None, **options: object) -> AsyncIterator[House]:
+async def house_of(script=None, *, dialect: Dialect | None = None, **options: object) -> AsyncIterator[House]:
     """A house whose engine has loaded; an hour of virtual time is the longest that a test may take."""
     engine = SimulatedEngine(script, **options)
-    house = House(engine=engine)
+    house = House(engine=engine, dialect=dialect)
     async with asyncio.timeout(3600):
         await engine.start()
         try:
