@@ -27,6 +27,7 @@ def judge(_judges: Judges, url: str, _model: Path, _folder: Path) -> list[str]:
         ) as client:
             found = await verdict(client, SEEDS)
         print(", ".join(f"{count} ended by {end}" for end, count in found.ends.most_common()))
-        return found.faults
+        faults: list[str] = found.faults
+        return faults
 
     return asyncio.run(ask())

@@ -28,6 +28,7 @@ def judge(_judges: Judges, url: str, _model: Path, _folder: Path) -> list[str]:
             found = await forced(client, SEEDS)
         ends = ", ".join(f"{count} ended by {end}" for end, count in found.ends.most_common())
         print(f"{found.calls} calls; {ends}")
-        return found.faults
+        faults: list[str] = found.faults
+        return faults
 
     return asyncio.run(ask())
