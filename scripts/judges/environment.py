@@ -32,23 +32,39 @@ class Judges:
 
     def run(self, *arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the environment's Python. What it said is kept. Raises ``TimeoutExpired``: a server that hangs is at fault, too."""
-        command = [str(self.python), *map(str, arguments)]
-        env = {**os.environ, **variables}
-        return subprocess.run(
-            command,
-            cwd=cwd,
-            env=env,
-            check=False,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
-        )
+        return run(self.python, *arguments, cwd=cwd, **variables)
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command and keep what it says. Raises ``TimeoutExpired``."""
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        check=False,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=PATIENCE,
+    )
+
+
+def python_with(requirements: Path) -> Path:
+    """The Python of an environment with all of these packages and no others. Raises ``CalledProcessError`` where pip cannot make it."""
+    folder = folder_of(sys.version.encode() + requirements.read_bytes())
+    python = folder / "bin" / "python"
+    if not (folder / "done").exists():
+        print(f"judges: installing {requirements.parent.name} in {folder}", flush=True)
+        _run(sys.executable, "-m", "venv", folder)
+        _run(python, "-m", "pip", "install", "-qq", "--no-deps", "-r", requirements)
+        (folder / "done").touch()
+    return python
 
 
 def ready() -> Judges:
     """The environment, made where it is not there yet. Raises ``CalledProcessError`` where pip cannot."""
-    folder = _folder()
+    folder = folder_of(f"{sys.version}{OPENAI}{LLAMA_CPP}".encode() + REQUIREMENTS.read_bytes())
     source = folder / "source"
     judges = Judges(
         python=folder / "bin" / "python",
@@ -70,10 +86,10 @@ def ready() -> Judges:
     return judges
 
 
-def _folder() -> Path:
+def folder_of(contents: bytes) -> Path:
+    """The place in the user's cache of what is made from ``contents``."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    digest = hashlib.sha256(f"{sys.version}{OPENAI}{LLAMA_CPP}".encode() + REQUIREMENTS.read_bytes()).hexdigest()
-    return cache / "dragoman" / "judges" / digest[:16]
+    return cache / "dragoman" / "judges" / hashlib.sha256(contents).hexdigest()[:16]
 
 
 def _run(*command: str | Path) -> None:
