@@ -1,13 +1,14 @@
 """The dialect of a model whose family nobody knows: its chat template says how it takes turns, and calls are written in our own way.
 
 Whether the template knows tools makes no difference. How the model would call them is not known, so they are told in texts.
+Where it must call, one call is all: what was taught no calls does not know when they are enough, and goes on with the same one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dragoman.core.request import Conversation, TextPrompt
+from dragoman.core.request import Conversation, OutputFormat, TextPrompt, ToolMode
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.hermes import SYNTAX
@@ -27,6 +28,13 @@ class GenericDialect(FamilyDialect):
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         """What the template does not read, or cannot do."""
         return self.template.ignores(without_tools(conversation, self.words), now=self.clock())
+
+    def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
+        """See ``AnswerGrammar.text``; a forced call is the only one."""
+        choice = conversation.tool_choice
+        if choice.mode is ToolMode.REQUIRED:
+            conversation = replace(conversation, tool_choice=replace(choice, parallel=False))
+        return FamilyDialect.grammar(self, conversation, prompt, output)
 
 
 def build(traits: ModelTraits, *, name: str = "template") -> GenericDialect:

@@ -10,6 +10,7 @@ from dragoman.core.request import Conversation, Message, Role, TextPart, ToolCal
 from dragoman.dialects import chatml
 from dragoman.dialects.base import CallBegun, ModelTraits
 from dragoman.dialects.tool_prompt import without_tools
+from support.grammars import accepts
 from support.tools import TOOLS
 
 CALL = ToolCall(id="c1", name="get_weather", arguments='{"city":"Paris"}')
@@ -111,6 +112,20 @@ class TestTheDialect:
         result = said(Role.TOOL, "21", tool_call_id="c1")
         again = self.DIALECT.render(replace(asked, messages=(HELLO, called, result)))
         assert again.text.startswith(f"{prompt.text}{written}<|im_end|>\n")
+
+    def test_a_forced_call_is_the_only_one_and_free_ones_may_be_several(self):
+        """The demo model made the same call sixteen times."""
+        call = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+        for mode, several in ((ToolMode.AUTO, True), (ToolMode.REQUIRED, False)):
+            asked = Conversation(
+                messages=(HELLO,),
+                tools=tuple(TOOLS.values()),
+                tool_choice=ToolChoice(mode=mode, names=("now", "search")),
+            )
+            grammar = self.DIALECT.grammar(asked, self.DIALECT.render(asked), None)
+            assert grammar is not None
+            assert accepts(grammar, call)
+            assert accepts(grammar, f"{call}\n{call}") is several
 
     @pytest.mark.parametrize("place", ["description", "result", "arguments"])
     def test_no_text_of_a_client_becomes_a_control_token(self, place: str):
