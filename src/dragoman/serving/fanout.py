@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from dragoman.core.errors import Code, Internal, ServiceError
@@ -133,10 +134,16 @@ class Fanout:
 
     async def _do(self, part: Part, slot: int) -> None:
         free = asyncio.Event()
+
+        def released(outcome: Outcome, usage: Usage) -> None:
+            if outcome != "completed":
+                self._add_answer(usage)
+            free.set()
+
         try:
-            choice = await self._begin(part, slot, self._shared, lambda *_: free.set())
-            self._note(part, choice)
+            choice = await self._begin(part, slot, self._shared, released)
             try:
+                self._note(part, choice)
                 async for event in choice:
                     self._pass_on(event, choice)
             finally:
@@ -144,7 +151,7 @@ class Fanout:
         except ServiceError as error:
             self._fail(attributed(error, part.prompt) if self._batch else error)
         finally:
-            await free.wait()  # only then may the slot be used again
+            await _surely(free)  # only then may the slot be used again
 
     def _note(self, part: Part, choice: Choice) -> None:
         accept = choice.accept
@@ -161,15 +168,17 @@ class Fanout:
             self._shared, self._reading = event, False
             self._lend()
         if isinstance(event, ChoiceFinished):
-            usage = choice.usage
-            self._add(
-                Usage(
-                    prompt_tokens=0,
-                    completion_tokens=usage.completion_tokens,
-                    reasoning_tokens=usage.reasoning_tokens,
-                )
-            )
+            self._add_answer(choice.usage)
         self._news.put_nowait(event)
+
+    def _add_answer(self, cost: Usage) -> None:
+        self._add(
+            Usage(
+                prompt_tokens=0,
+                completion_tokens=cost.completion_tokens,
+                reasoning_tokens=cost.reasoning_tokens,
+            )
+        )
 
     def _add(self, more: Usage) -> None:
         """Each prompt is counted once, and each answer."""
@@ -209,3 +218,10 @@ class Fanout:
         if not self._tasks:
             self._ended.set()
             self._lease.end(self._outcome, self._usage)
+
+
+async def _surely(event: asyncio.Event) -> None:
+    """Wait for it even if cancelled: whoever cancels has taken the rest of the work away, too."""
+    while not event.is_set():
+        with suppress(asyncio.CancelledError):
+            await event.wait()

@@ -17,8 +17,8 @@ from support.virtual_time import settle
 BATCH = PromptBatch(prompts=(TextPrompt(text="one"), TextPrompt(text="two"), TokenPrompt(ids=(1, 2, 3))))
 
 
-def stage_of(slots: int, **options) -> Stage:
-    return Stage(HandEngine(engine_info=info(slots=slots)), **options)
+def stage_of(slots: int, *, holds: bool = False) -> Stage:
+    return Stage(HandEngine(engine_info=info(slots=slots), holds=holds))
 
 
 async def texts(generation) -> dict[int, str]:
@@ -239,6 +239,21 @@ async def test_a_first_part_that_fails_is_an_error_before_the_commit_and_stops_t
     assert stage.diary.load == (0, 0)
 
 
+@pytest.mark.seeds("S88")
+async def test_a_part_that_fails_while_the_engine_still_has_it_keeps_its_slot_until_the_engine_lets_go() -> None:
+    stage = stage_of(1, holds=True)
+    task = stage.begin(Generate(prompt=RAW, n=4))
+    stream = await stage.engine.next_stream()
+    stream.say("too early")  # before it accepted
+    with pytest.raises(EngineFailed):
+        await task
+    await settle()
+    assert stage.diary.load == (1, 0)
+    stream.let_go()
+    await settle()
+    assert stage.diary.load == (0, 0)
+
+
 @pytest.mark.seeds("S42", "S98")
 async def test_a_client_that_leaves_cancels_every_part_and_is_counted_once() -> None:
     stage = stage_of(3)
@@ -252,6 +267,23 @@ async def test_a_client_that_leaves_cancels_every_part_and_is_counted_once() -> 
     assert len(stage.engine.submitted) == 3
     assert stage.diary.of("cancelled") == [("prefill",)]
     assert stage.diary.load == (0, 0)
+
+
+async def test_tokens_of_choices_that_nobody_waited_for_are_counted() -> None:
+    stage = stage_of(2)
+    task = stage.begin(Generate(prompt=RAW, n=2))
+    streams = [await stage.engine.next_stream() for _ in range(2)]
+    for stream in streams:
+        stream.accept()
+    generation = await task
+    streams[0].say("a", "b", "c")
+    streams[0].done(emitted=3)
+    streams[1].say("d", "e")
+    await settle()
+    await generation.aclose()
+    (finished,) = stage.diary.of("finished")
+    assert finished[0] == "cancelled"
+    assert finished[2] == Usage(prompt_tokens=7, completion_tokens=5)
 
 
 async def test_a_client_that_leaves_before_any_accept_frees_every_slot() -> None:
