@@ -38,8 +38,8 @@ async def verdict(client: openai.AsyncOpenAI, seeds: Iterable[int]) -> Verdict:
         async with turn:
             try:
                 text, end = await _ROUTES[seed % len(_ROUTES)](client, random_schema(seed), seed)
-            except openai.APIStatusError as error:
-                text, end = str(error), "refused"
+            except openai.APIError as error:
+                text, end = str(error), type(error).__name__
         found.ends[end] += 1
         if (fault := _fault(random_schema(seed), text, end)) is not None:
             found.faults.append(f"schema {seed}: {fault}: {text}")
