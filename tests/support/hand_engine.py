@@ -11,7 +11,7 @@ from dragoman.engines.base import EngineInfo, EngineOutput, EngineRequest, Speci
 from dragoman.protocol.frames import Accept, Data, Done, Echo, Numeric
 
 FEATURES = frozenset(
-    {"ids", "seed", "top_k", "min_p", "tokenize", "special", "logprobs", "echo", "processors", "stop_ids"}
+    {"ids", "seed", "top_k", "min_p", "tokenize", "special", "logprobs", "echo", "processors", "stop_ids", "ignore_eos"}
 )
 END = SpecialToken(id=2, text="<|end|>")
 

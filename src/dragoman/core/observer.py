@@ -21,7 +21,7 @@ class Observer(Protocol):
         ...
 
     def queue_changed(self, *, active: int, queued: int) -> None:
-        """Requests that hold a slot, and that wait for one."""
+        """Slots that are held (a request with several answers may hold several), and requests that wait for one."""
         ...
 
     def admitted(self, *, waited: float) -> None:

@@ -36,6 +36,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "min_p": "min_p",
     "seed": "seed",
     "stop_token_ids": "stop_ids",
+    "ignore_eos": "ignore_eos",
     "grammar": "grammar",
 } | dict.fromkeys(
     (

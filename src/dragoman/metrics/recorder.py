@@ -40,7 +40,7 @@ class Metrics:
         self._scheduling.capacity.set(slots)
 
     def queue_changed(self, *, active: int, queued: int) -> None:
-        """Requests that hold a slot, and that wait for one."""
+        """Slots that are held, and requests that wait for one."""
         self._scheduling.active.set(active)
         self._scheduling.queued.set(queued)
 

@@ -18,7 +18,7 @@ class Scheduling:
 
     def __init__(self, instruments: Instruments, *, max_queue: int) -> None:
         gauge, counter = instruments.gauge, instruments.counter
-        self.active = gauge("scheduler_active", "Requests that hold a slot.")
+        self.active = gauge("scheduler_active", "Slots that are held.")
         self.queued = gauge("scheduler_queued", "Requests that wait for a slot.")
         self.capacity = gauge("scheduler_capacity", "Slots; 0 until the model is loaded.")
         gauge("scheduler_max_queue", "Requests that may wait for a slot.").set(max_queue)

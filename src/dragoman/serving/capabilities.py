@@ -85,6 +85,8 @@ def _needs(operation: Generate, prompts: tuple[Prompt, ...]) -> Iterator[Need]:
         yield "tokenize", "token_ids"
     if operation.limits.stop_token_ids:
         yield "stop_ids", "stop_token_ids"
+    if operation.limits.ignore_eos:
+        yield "ignore_eos", "ignore_eos"
     for feature in enforced(operation):
         yield "grammar", feature
     yield from _sampling_needs(operation)

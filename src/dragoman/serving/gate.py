@@ -51,7 +51,7 @@ class Gate:
 
     @property
     def active(self) -> int:
-        """Requests that hold a slot."""
+        """Slots that are held: those that were borrowed, too."""
         return self._admission.active
 
     @property

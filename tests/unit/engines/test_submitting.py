@@ -111,6 +111,7 @@ def test_a_request_without_extras_has_the_bytes_of_the_older_form():
         *((name, "processors", drawn(**{name: value})) for name, value in PROCESSORS.items()),
         ("min_tokens", "processors", asking(min_tokens=1)),
         ("stop_token_ids", "stop_ids", asking(stop_token_ids=(5,))),
+        ("ignore_eos", "ignore_eos", asking(ignore_eos=True)),
         ("seed", "seed", drawn(seed=0)),
         ("echo", "echo", asking(echo=0)),
         ("logprobs", "logprobs", asking(logprobs=0)),

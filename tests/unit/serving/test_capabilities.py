@@ -51,6 +51,7 @@ TEXT = TextPrompt(text="hello")
         ),
         (Generate(prompt=TEXT, limits=OutputLimits(min_tokens=1)), "processors", "min_tokens"),
         (Generate(prompt=TEXT, limits=OutputLimits(stop_token_ids=(1,))), "stop_ids", "stop_token_ids"),
+        (Generate(prompt=TEXT, limits=OutputLimits(ignore_eos=True)), "ignore_eos", "ignore_eos"),
         (Generate(prompt=TEXT, readout=Readout(logprobs=0)), "logprobs", "logprobs"),
         (Generate(prompt=TEXT, readout=Readout(logprobs=0, echo=True)), "echo", "echo"),
         (Generate(prompt=TEXT, readout=Readout(prompt_logprobs=0)), "echo", "prompt_logprobs"),
