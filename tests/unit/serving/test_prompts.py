@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 import pytest
@@ -52,6 +53,24 @@ async def test_what_needs_no_read_out_is_known_before(prompt, readout, expected)
 async def test_of_a_gap_the_client_sees_what_it_sent() -> None:
     view = await view_of(TextPrompt(text="<pre>a<suf>b<mid>"), Readout(echo=True), HandEngine(), shown="a")
     assert view.known == PromptRead(text="a")
+
+
+async def test_a_long_prompt_is_told_without_keeping_everybody_else_waiting() -> None:
+    turns = 0
+
+    async def somebody_else() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    other = asyncio.create_task(somebody_else())
+    echoes = [Echo(1, position, b"x", Numeric(-1.0, ((120, -1.0),)), 120) for position in range(8192)]
+    view = PromptView(prompt=TextPrompt(text="x" * 8192), readout=Readout(prompt_logprobs=1))
+    found = await read_back(view, echoes, Pieces(HandEngine()), info())
+    other.cancel()
+    assert len(found.tokens) == 8192
+    assert turns >= 8, "a thousand positions are enough for one turn"
 
 
 async def read(prompt, readout, *echoes: Echo) -> PromptRead:
