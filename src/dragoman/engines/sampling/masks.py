@@ -55,14 +55,15 @@ class Unended:
 class BadWords:
     """Vetoes the token that would complete a forbidden sequence in the answer.
 
-    vLLM's rule, for each text as it is written and as it follows a blank. Other splits of the same text are not seen.
+    vLLM's rule, for each text without the white space before it and as it follows a blank; a text of white space alone is itself. Other
+    splits of the same text are not seen.
     """
 
     def __init__(self, words: Iterable[str], vocabulary: Vocabulary) -> None:
         sequences = {
             tuple(vocabulary.tokenize(TextPrompt(text=text, add_special=False)))
             for word in words
-            for text in (word.lstrip(), " " + word.lstrip())
+            for text in _beginnings(word)
         }
         self._always = np.array(sorted({tokens[0] for tokens in sequences if len(tokens) == 1}), np.intp)
         self._after: dict[int, list[tuple[int, ...]]] = {}
@@ -76,3 +77,9 @@ class BadWords:
         begun = self._after.get(generated[-1], ()) if generated else ()
         completing = [tokens[-1] for tokens in begun if tuple(generated[-len(tokens) + 1 :]) == tokens[:-1]]
         return np.append(self._always, completing).astype(np.intp) if completing else self._always
+
+
+def _beginnings(word: str) -> tuple[str, ...]:
+    """A word as it may stand in an answer: at its start, or behind a blank."""
+    bare = word.lstrip()
+    return (bare, " " + bare) if bare else (word,)

@@ -9,8 +9,8 @@ from dragoman.engines.sampling.masks import BadWords, Bias, Only, Unended
 from support.words import Words
 
 INF = float("inf")
-VOCABULARY = Words(["he", "ll", "o", " hell", " ", "h", "e", "x", "<end>"])
-HE, LL, LAST, HELL, BLANK, H, E, X, END = range(9)
+VOCABULARY = Words(["he", "ll", "o", " hell", " ", "h", "e", "x", "<end>", "\n"])
+HE, LL, LAST, HELL, BLANK, H, E, X, END, LINE = range(10)
 
 
 def changed(change, *logits: float) -> list[float]:
@@ -49,6 +49,7 @@ def test_what_ends_an_answer_is_vetoed_until_it_is_long_enough(length, vetoed) -
         (["hello", "hexo"], [HE, X], {LAST}),
         (["hello", "llx"], [HE, LL], {LAST, X}),
         ([" "], [], {BLANK}),
+        (["\n"], [], {LINE}),  # white space alone is itself, and no blank
         (["<end>"], [], {END}),
     ],
 )
