@@ -6,6 +6,7 @@ What was returned is never taken back: the joined texts are at any time a prefix
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -14,6 +15,7 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.dialects.table import Holds
 
 _PYTHON: Final[Mapping[str, str]] = {"True": "true", "False": "false", "None": "null"}
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -60,6 +62,10 @@ class Arguments:
         """More of an object that is JSON already, and closes itself."""
         self._whole = self._whole or bool(text)
         return text
+
+    def has_no_room_for(self, holds: Holds) -> bool:
+        """Whether a whole object, or a key, would come beside what was written: arguments are either one object or keys."""
+        return holds in {Holds.BODY, Holds.KEY} and (self._whole or (self.started and holds is Holds.BODY))
 
     def end(self) -> str:
         """What closes the arguments; ``{}`` where there were none."""
@@ -139,9 +145,20 @@ def types_of(schema: JsonObject) -> set[str]:
     return set()
 
 
+def encodable(text: str) -> str:
+    """JSON text in which halves of surrogate pairs are escapes again: JSON has them, and no UTF-8 does."""
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def is_encodable(text: str) -> bool:
+    """Whether it has no such halves."""
+    return _HALF.search(text) is None
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
 def _dumps(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Raises ``ValueError`` for a number without an end: ``1e999`` is one to Python, and JSON has no word for it."""
+    return encodable(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))

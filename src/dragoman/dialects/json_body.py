@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
+from dragoman.dialects.arguments import encodable, is_encodable
+
 _SPACE: Final = re.compile(r"[ \t\n\r]+")
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+')
 _SCALAR: Final = re.compile(r"[-+.0-9A-Za-z]+")
@@ -241,13 +243,19 @@ class JsonCall:
         elif depth >= 1 and self._key:
             self._more(taken, inside=max(depth, scanner.depth) > 1)
             if self._key == self._keys.name and was_string and not scanner.in_string and depth == 1:
-                self.name = json.loads(self._value)
+                self._read_name(json.loads(self._value))
         return True
+
+    def _read_name(self, name: str) -> None:
+        """Half of a surrogate pair names no tool, and could not be told."""
+        self._failed = not is_encodable(name)
+        self.name = None if self._failed else name
 
     def _begin_value(self) -> None:
         self._value = ""
         known = {self._keys.name, *self._keys.arguments, *self._keys.others}
-        self._failed = self._key not in known or (self._key in self._keys.arguments and self._has_arguments)
+        again = self._has_arguments if self._key in self._keys.arguments else self._key == self._keys.name and self.name
+        self._failed = self._key not in known or bool(again)
 
     def _more(self, taken: str, *, inside: bool) -> None:
         if self._key in self._keys.arguments and (self._has_arguments or (taken == "{" and inside)):
@@ -275,6 +283,6 @@ def _object(text: str) -> str:
     if value is None or value == "":
         return "{}"
     try:
-        return value if isinstance(value, str) and isinstance(json.loads(value), dict) else ""
+        return encodable(value) if isinstance(value, str) and isinstance(json.loads(value), dict) else ""
     except (ValueError, RecursionError):
         return ""

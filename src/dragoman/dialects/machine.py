@@ -17,8 +17,8 @@ How to write a table (``table`` has the words, ``prose`` the states that most fa
   the beginning of an answer has, ``<think>`` among them.
 * A control token without an edge is hidden and changes nothing. Before one, nothing is held back.
 
-Within a call that has begun nothing else is undone: what does not fit is hidden up to the next terminal, and a call whose body failed has
-no end. Neither has a call that the output's end cut. Prose at the end that is the beginning of a terminal was prose.
+Within a call that has begun nothing else is undone: what does not fit is hidden up to the next terminal. A call whose body failed, or was
+cut by another edge than ``then``, or came beside other arguments, tells no more of them and has no end. Neither has a call that the output's end cut. Prose at the end that is the beginning of a terminal was prose.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Machine:
         self._out: list[Parsed] = []
         self._attempt: _Attempt | None = None
         self._arguments: Arguments | None = None  # of the call that has begun and not ended
-        self._broken = False  # that call's body failed
+        self._broken = False  # what was read of that call does not hold, or of a body that named none
         self._word = ""  # a name or a key that is growing
         self._body: Body | None = None
         self._named: NamedBody | None = None  # the same body, while its name is not known
@@ -162,7 +162,7 @@ class Machine:
         if body.failed and self._attempt is not None:
             self._undo(self._attempt)
         elif over:
-            self._broken = body.failed
+            self._broken |= body.failed
             self._cross(then)
         return True
 
@@ -184,7 +184,7 @@ class Machine:
         self._out.append(Piece(Channel.HIDDEN, text))
         edge = self._lexicon.control(begun + text)
         if edge is not None:
-            self._broken = False
+            self._broken &= self._arguments is not None
             self._cross(edge, self._attempt_here() if edge.tentative else None)
         elif text in self._state.controls and self._body is not None:
             self._pass_on(self._body.feed(text))
@@ -240,7 +240,7 @@ class Machine:
             self._attempt = begun
         if not edge.keep:
             self._put(Channel.HIDDEN, self._take(len(found.text)))
-        self._broken = False
+        self._broken &= self._arguments is not None
         self._cross(edge, begun)
 
     def _cross(self, edge: Edge, attempt: _Attempt | None = None) -> None:
@@ -252,6 +252,8 @@ class Machine:
                 self._write(self._arguments.key(self._state.read(self._word)))
             case Holds.STRING | Holds.JSON | Holds.TYPED if self._arguments is not None:
                 self._write(self._arguments.end_value())
+            case Holds.BODY if self._arguments is not None:
+                self._broken |= edge is not self._state.then  # then it was cut
             case _:
                 pass
         if attempt is not None or self._arguments is not None or self._table.states[edge.to].holds in PROSE:
@@ -266,12 +268,14 @@ class Machine:
         state = self._state
         if state.holds in PROSE:
             self._arguments, self._broken = None, False
-        elif state.holds in VALUES and self._arguments is not None:
-            self._arguments.begin_value(state.holds)
         elif state.call is not None:
             self._body = self._named = state.call()
         elif state.body is not None:
             self._body = state.body(self._arguments.schema if self._arguments is not None else None)
+        if self._arguments is not None:
+            self._broken |= self._arguments.has_no_room_for(state.holds)
+            if state.holds in VALUES:
+                self._arguments.begin_value(state.holds)
 
     def _attempt_here(self, space: str = "", terminal: str = "") -> _Attempt:
         arguments = None if self._arguments is None else replace(self._arguments)
@@ -303,7 +307,7 @@ class Machine:
         return False
 
     def _write(self, text: str) -> None:
-        if text:
+        if text and not self._broken:
             self._out.append(CallArguments(text))
 
     def _end(self) -> None:

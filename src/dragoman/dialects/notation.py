@@ -28,6 +28,7 @@ _CHARACTERS: Final = {
     "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "/": "/", "\\": "\\", '"': '"', "'": "'", "\n": "",
 }  # fmt: skip
 _KEY: Final = re.compile(r"[\w$][\w$.-]*")
+_BETWEEN: Final = re.compile(r"[\s,]*")
 _ENDS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -71,6 +72,8 @@ class ArgumentsReader:
     _state: Callable[[ArgumentsReader], str | None] | None = None
     _quote: str = ""
     _is_key: bool = False
+    _bare: int = 0
+    """Characters of ``rest`` among which there is no end of a bare text; they are not looked through again."""
 
     def feed(self, text: str) -> str:
         """Take more of them, and return the JSON text that is certain now."""
@@ -87,7 +90,7 @@ class ArgumentsReader:
     def _item(self) -> str | None:
         """Before a key, or an element of an array."""
         container = self._open[-1]
-        self.rest = self.rest.lstrip().lstrip(",").lstrip()
+        self.rest = _BETWEEN.sub("", self.rest, count=1)
         if not self.rest:
             return None
         if self.rest.startswith(container.closer):
@@ -96,19 +99,18 @@ class ArgumentsReader:
             return self._value(comma="," if container.count else "")
         if self.rest.startswith("**"):
             return self._inline()
-        if not (self._could_be_quoted() or re.search(rf"[:=,{re.escape(container.closer)}]", self.rest)):
-            return None
         quote = self._opening_quote()
         if quote is None:
             return None
+        key = None if quote else self._bare_text(":=,")
+        if not quote and key is None:
+            return None
         comma = "," if container.count else ""
         container.count += 1
-        if quote:
+        if key is None:
             return comma + self._begin_string(quote, is_key=True)
-        key = re.split(rf"[:=,{re.escape(container.closer)}]", self.rest, maxsplit=1)[0]
-        self.rest = self.rest[len(key) :]
         self._state = ArgumentsReader._assignment
-        return comma + json.dumps(key.strip(), ensure_ascii=False)
+        return comma + json.dumps(key, ensure_ascii=False)
 
     def _inline(self) -> str | None:
         """Keywords as one object."""
@@ -147,10 +149,9 @@ class ArgumentsReader:
             opener, self.rest = self.rest[0], self.rest[1:]
             self._count_element()
             return comma + self._enter(_ENDS[opener], is_object=opener == "{")
-        end = re.search(rf"[,{re.escape(self._open[-1].closer)}]", self.rest)
-        if end is None:
+        word = self._bare_text(",")
+        if word is None:
             return None
-        word, self.rest = self.rest[: end.start()].strip(), self.rest[end.start() :]
         self._count_element()
         self._state = ArgumentsReader._item
         return comma + _literal(word)
@@ -190,8 +191,14 @@ class ArgumentsReader:
         self.rest = self.rest[match.end() :]
         return _escape(text) + _unescaped(match[1])
 
-    def _could_be_quoted(self) -> bool:
-        return any(quote.startswith(self.rest[: len(quote)]) for quote in self.notation.quotes)
+    def _bare_text(self, ends: str) -> str | None:
+        """The text up to one of the ``ends`` or the container's own; None where it may go on."""
+        end = re.compile(f"[{ends}{re.escape(self._open[-1].closer)}]").search(self.rest, self._bare)
+        if end is None:
+            self._bare = len(self.rest)
+            return None
+        word, self.rest, self._bare = self.rest[: end.start()].strip(), self.rest[end.start() :], 0
+        return word
 
     def _opening_quote(self) -> str | None:
         """The quote that stands here, "" for none; None while a longer one could still come."""

@@ -53,11 +53,14 @@ def written(key: str, *parts: str, holds: Holds = Holds.TYPED) -> str:
         ("unknown", "[1]", [1]),
         ("unknown", "some text", "some text"),
         ("unknown", "NaN", "NaN"),
+        ("share", "1e999", "1e999"),
+        ("unknown", '["\\ud83d", "\\ud83d\\ude00"]', ["\ud83d", "😀"]),
     ],
 )
 def test_a_value_is_what_the_schema_makes_of_it(key: str, raw: str, value: object):
     assert json.loads(written(key, raw)) == {key: value}
     assert written(key, *raw) == written(key, raw)
+    assert written(key, raw).encode()
 
 
 def test_a_family_may_say_what_a_value_is():

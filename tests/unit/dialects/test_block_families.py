@@ -188,6 +188,31 @@ class TestValues:
         block = '<|open|>json type="object"<|sep|>{"city":"Paris"}<|close|>json<|sep|>'
         assert heard("kimi_k3", CALLS["kimi_k3"].replace(argument, block)).calls == (CITY,)
 
+    @pytest.mark.parametrize(
+        "family, argument, given",
+        [
+            ("deepseek_v4", "</｜DSML｜invoke>", '{"days":3}</｜DSML｜invoke>'),
+            ("deepseek_v4", '<｜DSML｜parameter name="city"', '{"days":3}\n<｜DSML｜parameter name="city"'),
+            ("deepseek_v4", "</｜DSML｜invoke>", "{</｜DSML｜invoke>"),
+            (
+                "kimi_k3",
+                "<|close|>call",
+                '<|open|>json type="object"<|sep|>{"days":3}<|close|>json<|sep|><|close|>call',
+            ),
+        ],
+    )
+    def test_an_object_beside_arguments_by_name_is_no_call(self, family: str, argument: str, given: str):
+        ((name, arguments, ended),) = heard(family, CALLS[family].replace(argument, given)).calls
+        assert name == "get_weather"
+        assert arguments in {'{"city":"Paris"', '{"days":3}'}
+        assert not ended
+
+    def test_an_object_that_was_cut_by_its_tag_is_no_call(self):
+        argument = '<|open|>argument key="city" type="string"<|sep|>Paris<|close|>argument<|sep|>'
+        block = '<|open|>json type="object"<|sep|>{"city":"Par<|close|>json<|sep|>'
+        found = heard("kimi_k3", CALLS["kimi_k3"].replace(argument, block))
+        assert found.calls == (("get_weather", '{"city":"Par', False),)
+
     def test_attributes_are_unescaped(self):
         text = CALLS["kimi_k3"].replace('key="city"', 'key="a &quot;b&quot; &amp;amp;"')
         assert heard("kimi_k3", text).calls == (("get_weather", '{"a \\"b\\" &amp;":"Paris"}', True),)

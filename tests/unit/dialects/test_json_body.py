@@ -122,3 +122,26 @@ def test_a_family_may_have_keys_of_its_own():
     body = JsonCall(CallKeys(name="tool", arguments=frozenset({"input"}), others=frozenset()))
     assert body.feed('{"tool": "f", "input": {"a": 1}}') == '{"a": 1}'
     assert body.name == "f"
+
+
+@pytest.mark.parametrize("cut", [1, 1000])
+class TestNames:
+    def test_half_of_a_character_is_none(self, cut: int):
+        call = JsonCall()
+        text = '{"name": "\\ud800", "arguments": {}}'
+        fed(call, *(text[at : at + cut] for at in range(0, len(text), cut)))
+        assert call.failed
+        assert call.name is None
+
+    def test_the_first_one_stays_and_a_second_makes_it_no_call(self, cut: int):
+        call = JsonCall()
+        text = '{"name": "one", "name": "two", "arguments": {}}'
+        fed(call, *(text[at : at + cut] for at in range(0, len(text), cut)))
+        assert call.failed
+        assert call.name == "one"
+
+
+def test_arguments_in_a_string_can_be_encoded():
+    text = fed(JsonCall(), r'{"name": "f", "arguments": "{\"city\": \"\ud83d\"}"}')
+    assert text.encode()
+    assert json.loads(text) == {"city": "\ud83d"}

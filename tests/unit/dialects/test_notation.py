@@ -55,6 +55,7 @@ def test_keyword_arguments_mean_what_python_says(call: str):
         ('a:{b:[true,null,{c:<|"|><|"|>}],d:-1.5e3},"k":0}', {"a": {"b": [True, None, {"c": ""}], "d": -1500}, "k": 0}),
         ("city:San José,x:07}", {"city": "San José", "x": 7}),
         ("a,b:}", {"a": None, "b": ""}),
+        ("a:1, , b:2 , ,}", {"a": 1, "b": 2}),
     ],
 )
 def test_objects_with_quotes_of_their_own_mean_what_their_template_writes(written: str, meant: dict):
