@@ -9,17 +9,26 @@ import asyncio
 import selectors
 
 
+PATIENCE = 200_000
+"""Turns of the loop after which a time that does not pass is a fault: somebody wakes himself up again and again."""
+
+
 class _Selector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self.elapsed = 0.0
+        self._turns = 0
 
     def select(self, timeout: float | None = None):
         ready = super().select(0)
+        before = self.elapsed
         if not ready:
             if timeout is None:
                 raise RuntimeError("every task waits for something that will never happen")
             self.elapsed += max(0.0, timeout)
+        self._turns = self._turns + 1 if self.elapsed == before else 0
+        if self._turns > PATIENCE:
+            raise RuntimeError("time stands still, since something always happens at once")
         return ready
 
 

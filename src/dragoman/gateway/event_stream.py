@@ -38,7 +38,7 @@ class EventStream:
         """Commit the 200."""
         await self._send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
         self._last = self._loop.time()
-        self._timer = self._loop.call_later(self._interval, self._on_time)
+        self._arm()
 
     async def write(self, events: Iterable[ServerEvent]) -> None:
         """Write events, one by one."""
@@ -58,13 +58,17 @@ class EventStream:
         self.stop()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _on_time(self) -> None:
-        now = self._loop.time()
-        if now - self._last >= self._interval:
+    def _arm(self) -> None:
+        due = self._last + self._interval
+        self._timer = self._loop.call_at(due, self._on_time, due)
+
+    def _on_time(self, due: float) -> None:
+        now = max(self._loop.time(), due)  # a loop may call a hair early, and would call again at once
+        if now >= self._last + self._interval:
             self._last = now
             if self._beat is None or self._beat.done():  # else the client does not even take the last one
                 self._beat = self._loop.create_task(self._pulse())
-        self._timer = self._loop.call_at(self._last + self._interval, self._on_time)
+        self._arm()
 
     async def _pulse(self) -> None:
         await self._send({"type": "http.response.body", "body": self._keepalive, "more_body": True})

@@ -52,6 +52,16 @@ async def test_silence_is_measured_from_the_last_write() -> None:
     await stream.close()
 
 
+async def test_a_timer_that_comes_a_hair_early_does_not_fire_over_and_over() -> None:
+    moment = next(time for time in (tick / 1000 for tick in range(40_000)) if time + 9.0 - time < 9.0)
+    sink = Sink()
+    await asyncio.sleep(moment - asyncio.get_running_loop().time())
+    stream = await opened(sink)
+    await asyncio.sleep(10)
+    assert [when for when, _ in sink.writes] == pytest.approx([moment + 9.0])
+    await stream.close()
+
+
 async def test_nothing_follows_the_end() -> None:
     sink = Sink()
     stream = await opened(sink)
