@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import selectors
 
-
 PATIENCE = 200_000
 """Turns of the loop after which a time that does not pass is a fault: somebody wakes himself up again and again."""
 
