@@ -138,7 +138,8 @@ def types_of(schema: JsonObject) -> set[str]:
     for word in ("anyOf", "oneOf"):
         options = schema.get(word)
         if isinstance(options, list):
-            return {name for option in options if isinstance(option, Mapping) for name in types_of(option)}
+            each = [types_of(option) if isinstance(option, Mapping) else set() for option in options]
+            return set().union(*each) if all(each) else set()
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
     if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
         return {"string"}

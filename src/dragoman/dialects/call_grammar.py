@@ -9,6 +9,7 @@ How a family writes a call is a ``CallForm``; the rest is the same for all.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -19,6 +20,9 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import OutputFormat, ToolChoice, ToolMode, ToolSpec
 from dragoman.dialects.lark import Lark, expression
+
+DEFINITIONS: Final = ("$defs", "definitions")
+"""Where schemas keep what they refer to."""
 
 ANYTHING: Final = "/(?s:.*)/"
 
@@ -186,6 +190,19 @@ def arguments_value(tool: ToolSpec) -> str:
         if tool.strict:
             raise unenforceable(tool, fault) from fault
         return json_value({"type": "object"})
+
+
+def argument_value(tool: ToolSpec, value: JsonObject) -> str:
+    """An expression: one argument as JSON, of which no more is asked than of ``arguments_value``. It may refer to the tool's definitions."""
+    parameters = tool.parameters or {}
+    if '"$ref"' in json.dumps(value):
+        value = {**{key: parameters[key] for key in DEFINITIONS if key in parameters}, **value}
+    try:
+        return json_value(value, lenient=not tool.strict)
+    except SchemaFault as fault:
+        if tool.strict:
+            raise unenforceable(tool, fault) from fault
+        return json_value({})
 
 
 def arguments_schema(parameters: JsonObject | None) -> JsonObject:

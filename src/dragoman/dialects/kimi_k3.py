@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dragoman.core.grammar import json_value
+from dragoman.core.grammar import json_value, literal
 from dragoman.core.json import JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import Conversation, ToolSpec
@@ -150,7 +150,7 @@ def _element(key: str, kind: str, schema: JsonObject, lark: Lark) -> str:
         return f"{opened} {json_value({**schema, 'type': kind})} {closed}"
     if not isinstance(options, list):
         return f"{opened} {ANYTHING} {closed}"
-    texts = [lark.text(option) for option in options if isinstance(option, str)]
+    texts = [literal(option) for option in options if isinstance(option, str)]
     return f"{opened} ({' | '.join(texts)}) {closed}"
 
 

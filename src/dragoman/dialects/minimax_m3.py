@@ -9,18 +9,19 @@ Objects are tags in tags, and the elements of a list are tags called ``item``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dragoman.core.errors import Code, Unsupported
-from dragoman.core.grammar import json_value
+from dragoman.core.grammar import literal
 from dragoman.core.json import JsonObject
 from dragoman.core.request import Conversation, Thinking, ToolSpec
 from dragoman.dialects.arguments import schema_of, types_of
 from dragoman.dialects.asking import switched
 from dragoman.dialects.base import ModelTraits
-from dragoman.dialects.call_grammar import ANYTHING, Written, arguments_schema
+from dragoman.dialects.call_grammar import ANYTHING, Written, argument_value, arguments_schema
 from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.lark import Lark, expression
 from dragoman.dialects.nested import ITEM, MARK, NestedArguments
@@ -29,6 +30,11 @@ from dragoman.dialects.syntax import Syntax
 from dragoman.dialects.table import Edge, Holds, State, Table
 
 _THINK: Final = ("<mm:think>", "</mm:think>")
+_NAME: Final = re.compile(r"[^\s<>/][^<>]*")
+"""What a tag can be called and still be read as that."""
+
+_ANY_NAME: Final = "[A-Za-z_][A-Za-z0-9_.-]*"
+
 _SCALARS: Final = frozenset({"number", "integer", "boolean", "null"})
 _KNOWN: Final = frozenset(
     {"type", "title", "description", "default", "examples", "properties", "required", "additionalProperties", "items"}
@@ -65,7 +71,7 @@ class NestedForm:
     def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
         """A rule for the call, and some for its arguments. Raises ``Unsupported`` for a strict tool that cannot be held to its schema."""
         writer = _Writer(tool, lark)
-        arguments = writer.object(name, arguments_schema(tool.parameters))
+        arguments = writer.arguments(name, arguments_schema(tool.parameters))
         opened, closed = lark.text(f'{MARK}<invoke name="{tool.name}">'), lark.text("</invoke>\n")
         return "\n".join([f"{name}: {opened} {arguments} {closed}", *writer.rules]) + "\n"
 
@@ -78,15 +84,30 @@ class _Writer:
     lark: Lark
     rules: list[str] = field(default_factory=list)
 
+    def arguments(self, name: str, schema: JsonObject) -> str:
+        """An expression: the object of all arguments; any tags with any text in them where tags cannot be held to it."""
+        if (found := self._object(name, schema)) is not None:
+            return found
+        closed = f"/<\\/{_ANY_NAME}>/ {self.lark.text(MARK)}"
+        self.rules.append(f"{name}_any: /<{_ANY_NAME}>/ {self._text(name)} {closed}")
+        return f"{self.lark.text(MARK)} {name}_any*"
+
     def object(self, name: str, schema: JsonObject) -> str:
-        """An expression: a mark, and the tags of an object's properties, each with the mark behind it.
+        """An expression: an object within a value, as text where tags cannot be held to it, which may be JSON."""
+        return self._object(name, schema) or self._text(name)
+
+    def _object(self, name: str, schema: JsonObject) -> str | None:
+        """An expression: a mark, and the tags of an object's properties, each with the mark behind it. None where not all can be tags.
 
         A mark is written with what stands before it, so that no tag begins as another does.
         """
         properties, required = schema.get("properties"), schema.get("required")
         if not isinstance(properties, Mapping) or schema.get("additionalProperties", False) is not False:
             self._loosen("not all of its properties are named")
-            return self._text(name)
+            return None
+        if odd := [key for key in properties if not _NAME.fullmatch(key)]:
+            self._loosen(f"no tag can be called {odd[0]!r}")
+            return None
         parts = []
         for place, key in enumerate(properties):
             inner = f"{name}_{place}"
@@ -106,9 +127,9 @@ class _Writer:
         types, mark = types_of(schema), self.lark.text(MARK)
         options = schema.get("enum")
         if isinstance(options, list) and all(isinstance(option, str) for option in options):
-            return f"({' | '.join(self.lark.text(str(option)) for option in options)}) {mark}"
+            return f"({' | '.join(literal(str(option)) for option in options)}) {mark}"
         if types and types <= _SCALARS:
-            return f"{json_value(schema, lenient=not self.tool.strict)} {mark}"
+            return f"{argument_value(self.tool, schema)} {mark}"
         if unknown := schema.keys() - _KNOWN:
             self._loosen(f"{min(unknown)!r} cannot be enforced in tags")
         items = schema.get("items")

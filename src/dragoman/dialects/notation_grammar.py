@@ -18,7 +18,7 @@ from dragoman.core.grammar import json_value, literal
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import ToolSpec
-from dragoman.dialects.call_grammar import ANYTHING, unenforceable
+from dragoman.dialects.call_grammar import ANYTHING, DEFINITIONS, unenforceable
 from dragoman.dialects.lark import Lark
 
 _SILENT: Final = frozenset(
@@ -26,7 +26,6 @@ _SILENT: Final = frozenset(
 )
 """Keywords that allow and forbid nothing."""
 
-_DEFINITIONS: Final = ("$defs", "definitions")
 _BARE_KEY: Final = re.compile(r"[\w$][\w$.-]*")
 _DEPTH: Final = 8
 """Objects in objects; what is deeper is JSON."""
@@ -96,7 +95,7 @@ def arguments_rules(
     properties = _properties(parameters)
     if properties is None:
         return _whole(schema, writing, name, lenient=lenient)
-    definitions = {key: schema[key] for key in _DEFINITIONS if key in schema}
+    definitions = {key: schema[key] for key in DEFINITIONS if key in schema}
     builder = _Builder(name, writing, definitions, lark, lenient)
     builder.object(name, properties, writing.opener, writing.closer, depth=0)
     return "".join(f"{rule}: {meaning}\n" for rule, meaning in builder.rules.items())
@@ -172,7 +171,7 @@ class _Builder:
         return f"{written} {self.root}_text"
 
     def _json(self, schema: Json) -> str:
-        if isinstance(schema, Mapping):
+        if isinstance(schema, Mapping) and '"$ref"' in json.dumps(schema):
             schema = {**self.definitions, **schema}
         return json_value(schema, lenient=self.lenient)
 
@@ -181,7 +180,7 @@ def _properties(parameters: JsonObject | None) -> list[_Property] | None:
     """The arguments one by one; None where the schema says more of them than that."""
     if parameters is None:
         return []
-    asked = parameters.keys() - _SILENT - {*_DEFINITIONS, "type", "properties", "required", "additionalProperties"}
+    asked = parameters.keys() - _SILENT - {*DEFINITIONS, "type", "properties", "required", "additionalProperties"}
     properties = parameters.get("properties", {})
     required = parameters.get("required", [])
     if (
@@ -202,7 +201,7 @@ def _properties(parameters: JsonObject | None) -> list[_Property] | None:
 
 def _refers_outside_definitions(properties: JsonObject) -> bool:
     references = re.findall(r'"\$ref": "(#[^"]*)"', json.dumps(properties))
-    return not all(reference.startswith(tuple(f"#/{place}/" for place in _DEFINITIONS)) for reference in references)
+    return not all(reference.startswith(tuple(f"#/{place}/" for place in DEFINITIONS)) for reference in references)
 
 
 def _are_strings(values: Sequence[Json]) -> bool:

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from dragoman.core.errors import Code, Unsupported
-from dragoman.core.grammar import json_value
-from dragoman.core.json import Json, JsonObject
-from dragoman.core.json_schema import SchemaFault
+from dragoman.core.grammar import literal
+from dragoman.core.json import JsonObject
 from dragoman.core.request import ToolSpec
 from dragoman.dialects.arguments import schema_of, types_of
-from dragoman.dialects.call_grammar import ANYTHING, arguments_schema, unenforceable
+from dragoman.dialects.call_grammar import ANYTHING, argument_value, arguments_schema
 from dragoman.dialects.lark import Lark, expression
 
-_DEFINITIONS: Final = ("$defs", "definitions")
 _SILENT: Final = frozenset({"type", "title", "description", "default", "examples", "deprecated", "$comment", "format"})
 """Keywords beside which a string may be any text."""
 
@@ -75,10 +73,10 @@ class PairsForm:
         opened = lark.text(self.key + key + self.assign)
         if not types or "string" not in types:
             assign = self.assign if self.assign_json is None else self.assign_json
-            return f"{lark.text(self.key + key + assign)} {_json(tool, schema, value)} {lark.text(self.end)}"
+            return f"{lark.text(self.key + key + assign)} {argument_value(tool, value)} {lark.text(self.end)}"
         options = value.get("enum", [value["const"]] if "const" in value else None)
         if isinstance(options, Sequence) and options and all(isinstance(option, str) for option in options):
-            texts = " | ".join(lark.text(str(option)) for option in options)
+            texts = " | ".join(literal(str(option)) for option in options)
             return f"{opened} ({texts}) {lark.text(self.end)}"
         if tool.strict and (unheld := value.keys() - _SILENT):
             raise self._cannot(
@@ -100,14 +98,3 @@ class PairsForm:
             code=Code.UNSUPPORTED_VALUE,
             feature="tools",
         )
-
-
-def _json(tool: ToolSpec, schema: JsonObject, value: JsonObject) -> str:
-    """An expression: one argument as JSON, with the definitions that it may refer to."""
-    definitions: dict[str, Json] = {key: schema[key] for key in _DEFINITIONS if key in schema}
-    try:
-        return json_value({**definitions, **value}, lenient=not tool.strict)
-    except SchemaFault as fault:
-        if tool.strict:
-            raise unenforceable(tool, fault) from fault
-        return json_value({})

@@ -15,7 +15,7 @@ from typing import Final
 from dragoman.core.grammar import literal
 from dragoman.core.request import Conversation, OutputFormat, TextPrompt, ToolMode
 from dragoman.dialects.base import ModelTraits
-from dragoman.dialects.call_grammar import ANYTHING, Written, offered
+from dragoman.dialects.call_grammar import ANYTHING, MAX_CALLS, Written, offered
 from dragoman.dialects.family import FamilyDialect, build_family
 from dragoman.dialects.notation import PYTHON, ArgumentsReader
 from dragoman.dialects.notation_grammar import KEYWORDS, NotationForm
@@ -60,7 +60,7 @@ class PythonicDialect(FamilyDialect):
         choice, tools = conversation.tool_choice, offered(conversation.tools, conversation.tool_choice)
         if not tools or output is not None or choice.mode is ToolMode.REQUIRED:
             return FamilyDialect.grammar(self, conversation, prompt, output)
-        called = replace(KEYWORDS, opener="")
+        called = replace(KEYWORDS, opener="", whole=("**", ")"))
         firsts: list[str] = []
         rules: list[str] = []
         for place, tool in enumerate(tools):
@@ -72,7 +72,7 @@ class PythonicDialect(FamilyDialect):
             ]
             firsts.append(f"lead_{place} {name}")
         calls = " | ".join(f"call_{place}" for place in range(len(tools)))
-        more = f' (", " ({calls}))*' if choice.parallel else ""
+        more = f' (", " ({calls})){{0,{MAX_CALLS - 1}}}' if choice.parallel else ""
         start = f'start: free | ({" | ".join(firsts)}){more} "]"\nfree: FREE\nFREE: {ANYTHING}\n'
         return start + "".join(rules)
 

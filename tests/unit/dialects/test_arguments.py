@@ -18,6 +18,7 @@ SCHEMA = {
         "kind": {"enum": ["a", "b"]},
         "one": {"const": "x"},
         "point": {"$ref": "#/$defs/point"},
+        "named": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/point"}]},
     },
     "$defs": {"point": {"type": "object"}},
 }
@@ -50,6 +51,8 @@ def written(key: str, *parts: str, holds: Holds = Holds.TYPED) -> str:
         ("kind", "1", "1"),
         ("one", "1", "1"),
         ("point", '{"x": [1, 2]}', {"x": [1, 2]}),
+        ("named", '{"x": 1}', {"x": 1}),
+        ("named", "here", "here"),
         ("unknown", "[1]", [1]),
         ("unknown", "some text", "some text"),
         ("unknown", "NaN", "NaN"),

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 import pytest
 
 from dragoman.core.errors import Unsupported
+from dragoman.core.json import JsonObject
 from dragoman.core.request import Conversation, ToolChoice, ToolMode, ToolSpec
 from dragoman.dialects.base import ModelTraits
 from dragoman.dialects.glm import IN_LINES, SYNTAX, build
 from dragoman.dialects.kimi_k2 import named
+from dragoman.dialects.nested import MARK
 from support.conversations import conversation
 from support.dialect_tapes import Answer, answer, ask, model, parse, speak, tokens
 from support.grammars import accepts
@@ -216,6 +218,47 @@ class TestValues:
     def test_attributes_are_unescaped(self):
         text = CALLS["kimi_k3"].replace('key="city"', 'key="a &quot;b&quot; &amp;amp;"')
         assert heard("kimi_k3", text).calls == (("get_weather", '{"a \\"b\\" &amp;":"Paris"}', True),)
+
+
+class TestTags:
+    """MiniMax-M3, whose arguments are tags of their own names."""
+
+    def held(self, parameters: JsonObject, arguments: str, *, strict: bool = False) -> str:
+        """What is read of a call with these tags, in which ``|`` is the mark, and which the grammar allows."""
+        tool = ToolSpec(name="f", parameters={"type": "object", **parameters}, strict=strict)
+        asked = replace(ask([tool]), tool_choice=ToolChoice(mode=ToolMode.REQUIRED))
+        dialect = speak("minimax_m3")
+        prompt = dialect.render(asked)
+        call = f'<tool_call>\n|<invoke name="f">|{arguments}|</invoke>\n|</tool_call>'
+        text = f"|{call}".replace("|", MARK)
+        grammar = dialect.grammar(asked, prompt, None)
+        assert grammar is not None
+        assert accepts(grammar, text, specials=model("minimax_m3").specials)
+        ((_, read, ended),) = answer(parse(dialect.parser(asked, prompt), [(text, False)])).calls
+        assert ended
+        return read
+
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            {"additionalProperties": True},
+            {"properties": {"city": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+            {"properties": {"a>b": {"type": "string"}}},
+        ],
+    )
+    def test_arguments_that_are_not_all_named_by_tags_are_any(self, parameters: JsonObject):
+        assert self.held(parameters, "<city>Paris|</city>|<days>3|</days>") == '{"city":"Paris","days":3}'
+
+    @pytest.mark.parametrize("name", ["a>b", "<a", "/a", "", " a"])
+    def test_a_strict_tool_whose_argument_no_tag_can_name_is_refused(self, name: str):
+        with pytest.raises(Unsupported, match="'f'"):
+            self.held({"properties": {name: {"type": "string"}}}, "", strict=True)
+
+    def test_what_refers_to_a_definition_is_no_fault_of_the_schema(self):
+        maybe = {"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]}
+        point = {"type": "object", "properties": {"x": {"type": "integer"}}}
+        parameters = {"properties": {"at": maybe}, "$defs": {"point": point}}
+        assert self.held(parameters, '<at>{"x":1}|</at>') == '{"at":{"x":1}}'
 
 
 class TestFaults:

@@ -86,3 +86,25 @@ class TestStrictTools:
 
     def test_the_rest_is_not(self):
         assert takes("<f=f><p=city>a</p></f>", BOTH, strict=True)
+
+
+def test_a_string_or_what_is_defined_elsewhere_is_json():
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    parameters = {**properties(("at",), at={"anyOf": [{"type": "string"}, {"$ref": "#/$defs/point"}]})}
+    parameters["$defs"] = {"point": point}
+    assert takes('<f=f><p=at json>{"x":1}</p></f>', parameters, strict=True)
+    assert takes('<f=f><p=at json>"here"</p></f>', parameters, strict=True)
+    assert not takes('<f=f><p=at json>{"x":"1"}</p></f>', parameters, strict=True)
+
+
+def test_an_option_that_looks_like_a_token_is_spelled():
+    parameters = properties(("kind",), kind={"enum": ["</k>", "b"]})
+    assert takes("f:<k>kind=<␟/k></k>;", parameters, form=TOKENS)
+    assert not takes("f:<k>kind=</k></k>;", parameters, form=TOKENS)
+
+
+def test_definitions_are_written_where_they_are_referred_to_alone():
+    """Or a tool with many arguments and large definitions makes a grammar that no engine takes."""
+    named = {f"n{number}": {"type": "integer"} for number in range(50)}
+    tool = ToolSpec(name="f", parameters={**properties(**named), "$defs": {"point": {"const": "so long" * 10}}})
+    assert "so long" not in TAGS.rules(tool, "call", LARK)
