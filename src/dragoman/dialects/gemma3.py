@@ -10,6 +10,7 @@ is text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -51,7 +52,13 @@ def _fenced_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _fenced_results(results: Sequence[str]) -> str:
-    return "\n".join(f"```tool_output\n{result}\n```" for result in results)
+    return "\n".join(map(_fenced_result, results))
+
+
+def _fenced_result(result: str) -> str:
+    """In a fence that is longer than those in the result, as Markdown has it, so that it cannot end it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", result)), default=0))
+    return f"{fence}tool_output\n{result}\n{fence}"
 
 
 FENCES: Final = ToolWords(

@@ -29,10 +29,17 @@ def endangers(messages: tuple[Message, ...], *, prompt: str = "") -> bool:
     """Whether there is anything that templates are known to leave out, and that is not seen in the ``prompt`` at once.
 
     That is the text of instructions and of turns whose neighbour has the same role, and calls that are not alone in their turn.
+    Texts are looked for in their order, so that many of them cost one walk through the prompt.
     """
-    texts = (messages[index].text.strip() for index in _endangered(messages))
-    missed = any(text and (len(text) < _TELLING or text not in prompt) for text in texts)
-    return missed or any(len(message.tool_calls) > 1 for message in messages)
+    if any(len(message.tool_calls) > 1 for message in messages):
+        return True
+    end = 0
+    for text in (messages[index].text.strip() for index in _endangered(messages)):
+        place = prompt.find(text, end) if len(text) >= _TELLING else -1
+        if text and place < 0:
+            return True
+        end = max(end, place + len(text))
+    return False
 
 
 def marked(messages: tuple[Message, ...], free: Iterator[str], *, sent: tuple[Message, ...]) -> Marked:

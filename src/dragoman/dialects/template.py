@@ -102,7 +102,7 @@ class ChatTemplate:
             probe = marked(conversation.messages, free, sent=sent)
             with suppress(InvalidRequest):
                 written = self._runner.attempt(replace(conversation, messages=probe.messages), now=now)
-                return all(mark in written for mark in probe.marks)
+                return probe.marks.issubset(written)
             # It minds the marks, so what it leaves out is not to be found out.
             self._runner.attempt(conversation, now=now)
             return True

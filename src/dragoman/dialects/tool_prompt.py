@@ -40,7 +40,12 @@ def _tagged_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _tagged_results(results: Sequence[str]) -> str:
-    return "\n".join(f"<tool_response>\n{result}\n</tool_response>" for result in results)
+    return "\n".join(f"<tool_response>\n{_inside(result)}\n</tool_response>" for result in results)
+
+
+def _inside(result: str) -> str:
+    """A result that cannot close its own tags, and open another's: it may be a page that somebody else wrote."""
+    return result.replace("</tool_response>", "&lt;/tool_response>")
 
 
 TAGS: Final = ToolWords(

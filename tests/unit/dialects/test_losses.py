@@ -49,6 +49,13 @@ def test_a_long_text_that_stands_in_the_prompt_is_in_no_danger(prompt: str, enda
     assert endangers(chat(turn("system", "dragoman")), prompt="dragoman"), "a short one may stand there by chance"
 
 
+def test_texts_are_found_in_their_order():
+    said = "What would you like to know?"
+    messages = chat(turn("user", said), turn("user", said))
+    assert not endangers(messages, prompt=f"<s>{said}</s><s>{said}</s>")
+    assert endangers(messages, prompt=f"<s>{said}</s>"), "one of the two is missing"
+
+
 def test_what_was_not_sent_so_is_marked_whoever_says_it():
     before = chat(turn("user", "a"), turn("assistant", "b"), turn("user", "c"))
     after = chat(turn("user", "a"), turn("assistant", "x"), turn("user", "c"))

@@ -13,11 +13,21 @@ from dragoman.core.json_schema.pointer import Path, Pointer, pointer_of, resolve
 
 def circular(root: Json) -> Path | None:
     """The path of a reference in such a circle, if there is one. All references lead to schemas of ``root``."""
-    ends = {pointer: _ends(root, pointer) for pointer in {target for _, target in _references(root, ())}}
-    while grounded := {pointer for pointer, needed in ends.items() if not needed & ends.keys()}:
-        for pointer in grounded:
-            del ends[pointer]
-    return next((path for path, target in _references(root, ()) if target in ends), None)
+    references = list(_references(root, ()))
+    ends = {target: _ends(root, target) for target in {target for _, target in references}}
+    waiting: dict[Pointer, list[Pointer]] = {}
+    for pointer, needed in ends.items():
+        needed.intersection_update(ends)
+        for other in needed:
+            waiting.setdefault(other, []).append(pointer)
+    grounded = [pointer for pointer, needed in ends.items() if not needed]
+    for pointer in grounded:  # it grows on the way
+        del ends[pointer]
+        for other in waiting.get(pointer, ()):
+            ends[other].remove(pointer)
+            if not ends[other]:
+                grounded.append(other)
+    return next((path for path, target in references if target in ends), None)
 
 
 def _ends(root: Json, pointer: Pointer) -> set[Pointer]:

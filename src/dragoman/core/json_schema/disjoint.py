@@ -5,7 +5,8 @@ Only what is certain counts: a yes is proven, and all else is no.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from dragoman.core.json import Json, JsonObject
@@ -13,8 +14,8 @@ from dragoman.core.json_schema.keywords import TYPES
 from dragoman.core.json_schema.pointer import pointer_of, resolve
 from dragoman.core.json_schema.values import key_of, type_of
 
-_MAX_COMPARISONS: Final = 20_000
-"""Of pairs, over all of one document's ``oneOf``; nested ones multiply."""
+_MAX_WORK: Final = 100_000
+"""Pairs of schemas, and values that two enumerations are compared by, over all of one document's ``oneOf``; nested ones multiply."""
 
 _MAX_DEPTH: Final = 64
 """Of one comparison within another, which references may lead in a circle."""
@@ -28,7 +29,7 @@ class Disjointness:
 
     def __init__(self, root: Json) -> None:
         self._root = root
-        self._left = _MAX_COMPARISONS
+        self._left = _MAX_WORK
         self._depth = 0
 
     def pairwise(self, branches: Sequence[Json]) -> bool:
@@ -70,14 +71,17 @@ class Disjointness:
         common = _types(one) & _types(two)
         if not common:
             return True
-        values, others = _values(one), _values(two)
-        if values is not None and others is not None and not values & others:
+        values, others = _listed_values(one), _listed_values(two)
+        if values is not None and others is not None and self._apart(values, others):
             return True
         return common == {"object"} and self._by_members(one, two)
 
+    def _apart(self, values: Sequence[Json], others: Sequence[Json]) -> bool:
+        self._left -= len(values) + len(others)
+        return self._left >= 0 and {key_of(value) for value in values}.isdisjoint(map(key_of, others))
+
     def _by_members(self, one: JsonObject, two: JsonObject) -> bool:
-        names = dict.fromkeys([*_names(one), *_names(two)])
-        return any(self.disjoint(_member(one, name), _member(two, name)) for name in names)
+        return any(self.disjoint(_member(one, name), _member(two, name)) for name in chain(_names(one), _names(two)))
 
     def _resolved(self, schema: Json) -> JsonObject | None:
         for _ in range(_MAX_REFERENCES):
@@ -105,11 +109,6 @@ def _types(schema: JsonObject) -> frozenset[str]:
     if values := _listed_values(schema):
         allowed &= {type_of(value) for value in values}
     return frozenset(allowed)
-
-
-def _values(schema: JsonObject) -> frozenset[Hashable] | None:
-    listed = _listed_values(schema)
-    return None if listed is None else frozenset(key_of(value) for value in listed)
 
 
 def _listed_values(schema: JsonObject) -> Sequence[Json] | None:

@@ -26,7 +26,7 @@ from dragoman.core.json_schema.keywords import (
 )
 from dragoman.core.json_schema.pointer import Path, Pointer, pointer_of, pointer_to
 from dragoman.core.json_schema.read import bound, count, listed, names, pattern, types, values
-from dragoman.core.json_schema.values import MAX_EXACT
+from dragoman.core.json_schema.values import MAX_EXACT, nests_deeper
 from dragoman.core.limits import MAX_JSON_DEPTH, MAX_SCHEMA_NODES
 
 _OLDER_TUPLE: Final = "additionalItems"
@@ -51,6 +51,8 @@ class _Enforcement:
         self._embedded = 0  # how many schemas around the one being read call themselves documents of their own
 
     def root(self) -> JsonObject:
+        if nests_deeper(self._schema, MAX_JSON_DEPTH):
+            raise SchemaFault(f"is nested more than {MAX_JSON_DEPTH} deep", (), malformed=True)
         written = self._read(self._schema, ())
         for path, target in self._references:
             if target not in self._schemas:
@@ -65,8 +67,6 @@ class _Enforcement:
         self._schemas.add(pointer_to(path))
         if len(self._schemas) > MAX_SCHEMA_NODES:
             raise SchemaFault(f"there are more than {MAX_SCHEMA_NODES} schemas in it", (), malformed=True)
-        if len(path) > MAX_JSON_DEPTH:
-            raise SchemaFault(f"is nested more than {MAX_JSON_DEPTH} deep", path, malformed=True)
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
 from dragoman.core.json import Json
@@ -40,6 +40,26 @@ def type_of(value: Json) -> str:
             return "object"
         case _:
             return "array"
+
+
+def nests_deeper(value: Json, depth: int) -> bool:
+    """Whether there are more than ``depth`` objects and arrays within each other. Takes no stack, as others here do."""
+    level = [value]
+    for _ in range(depth + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    match value:
+        case Mapping():
+            return value.values()
+        case Sequence() if not isinstance(value, str):
+            return value
+        case _:
+            return ()
 
 
 def is_exact(value: Json) -> bool:

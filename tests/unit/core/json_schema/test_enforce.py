@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from time import process_time
+
 import pytest
 
 from dragoman.core.grammar import grammar_of, json_value
@@ -292,3 +296,37 @@ def test_branches_that_exclude_each_other_are_known(one, two):
 def test_branches_that_may_hold_at_once_are_not_taken_for_exclusive(one, two):
     """In the fifth, a string satisfies both: ``required`` says nothing of it."""
     assert fault({"oneOf": [one, two]}) == ("oneOf", False)
+
+
+def test_values_nested_deeper_than_a_body_are_refused_where_the_schema_came_as_text():
+    deep = json.loads("[" * 400 + "]" * 400)
+    for keyword in ("const", "default"):
+        assert fault({keyword: deep}) == ("", True)
+    assert enforceable({"const": json.loads("[" * 60 + "]" * 60)})
+
+
+class TestTime:
+    """Schemas come from strangers, and whoever checks them keeps everybody else waiting: a second is far above what each needs."""
+
+    @pytest.fixture(autouse=True)
+    def _limited(self) -> Iterator[None]:
+        begun = process_time()
+        yield
+        assert process_time() - begun < 3
+
+    def test_a_long_chain_of_references(self):
+        chain = {f"a{number}": {"$ref": f"#/$defs/a{number + 1}"} for number in range(9000)}
+        assert enforceable({"$ref": "#/$defs/a0", "$defs": {**chain, "a9000": {"type": "string"}}})
+
+    def test_a_chain_that_comes_back(self):
+        chain = {f"a{number}": {"$ref": f"#/$defs/a{(number + 1) % 9000}"} for number in range(9000)}
+        assert fault({"$defs": chain})[1]
+
+    def test_many_alternatives_of_many_values(self):
+        branches = [{"enum": [f"{branch}-{value}" for value in range(3000)]} for branch in range(100)]
+        assert fault({"oneOf": branches}) == ("oneOf", False)
+
+    def test_many_alternatives_of_many_members(self):
+        names = [str(number) for number in range(3000)]
+        branches = [{"properties": {"k": {"const": tag}}, "required": ["k", *names]} for tag in range(150)]
+        enforceable({"oneOf": [{"type": "object", **branch} for branch in branches]})
