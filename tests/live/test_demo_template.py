@@ -37,11 +37,7 @@ def demo_file():
         pytest.skip("the demo model is not installed")
     path = next(Path(package.origin).parent.glob("*.gguf"))
 
-    @llama.llama_log_callback
-    def quiet(level, text, user_data):
-        """llama.cpp describes the whole file otherwise."""
-
-    llama.llama_log_set(quiet, None)
+    importlib.import_module("support.llama_log").silence()
     params = llama.llama_model_default_params()
     params.vocab_only = True
     model = llama.llama_model_load_from_file(str(path).encode(), params)

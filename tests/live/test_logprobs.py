@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import importlib
 import json
 from pathlib import Path
 
@@ -26,11 +26,7 @@ def plain_logits(demo_model: Path) -> NDArray[np.float32]:
     """One ``llama_decode`` of all ids, with the settings of the engine but none of its code."""
     lib = pytest.importorskip("llama_cpp.llama_cpp")
 
-    @lib.llama_log_callback
-    def quiet(level, text, user_data):
-        """llama.cpp describes the whole file otherwise."""
-
-    lib.llama_log_set(quiet, ctypes.c_void_p(0))
+    importlib.import_module("support.llama_log").silence()
     model = lib.llama_model_load_from_file(str(demo_model).encode(), lib.llama_model_default_params())
     params = lib.llama_context_default_params()
     params.n_ctx, params.n_batch, params.n_ubatch, params.n_seq_max = 512, 512, 64, 1

@@ -12,6 +12,8 @@ import llama_cpp.llama_cpp as lib
 import numpy as np
 from numpy.typing import NDArray
 
+from support.llama_log import silence
+
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
@@ -90,6 +92,7 @@ def temperature(value: float) -> Any:
 @contextmanager
 def vocabulary_of(path: Path) -> Iterator[Any]:
     """A model's ``llama_model *`` without its weights."""
+    silence()
     params = lib.llama_model_default_params()
     params.vocab_only = True
     model = lib.llama_model_load_from_file(str(path).encode(), params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import importlib
 import string
 import struct
 from pathlib import Path
@@ -25,11 +25,7 @@ def vocabulary(tmp_path: Path):
     """Makes vocabularies; their models are freed at the end."""
     models = []
 
-    @lib.llama_log_callback
-    def quiet(level, text, user_data):
-        """llama.cpp describes every file otherwise."""
-
-    lib.llama_log_set(quiet, ctypes.c_void_p(0))
+    importlib.import_module("support.llama_log").silence()
 
     def load(*more: str, kind: int = CONTROL, ids: dict[str, int] | None = None) -> LlamaVocabulary:
         path = tmp_path / "vocabulary.gguf"
