@@ -68,7 +68,7 @@ class PythonicDialect(FamilyDialect):
             rules += [
                 f"lead_{place}[lazy]: FREE {literal(f'[{tool.name}(')}\n",
                 NotationForm(writing=called, named=False).rules(tool, name, self.lark),
-                NotationForm(writing=KEYWORDS).rules(tool, f"call_{place}", self.lark),
+                f"call_{place}: {literal(f'{tool.name}(')} {name}\n",
             ]
             firsts.append(f"lead_{place} {name}")
         calls = " | ".join(f"call_{place}" for place in range(len(tools)))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.grammar import grammar_of
 from dragoman.core.json_schema import SchemaFault
+from dragoman.core.limits import MAX_GRAMMAR_BYTES
 from dragoman.core.request import Conversation, Generate, Prompt, TextPrompt, ToolMode
 from dragoman.dialects.base import Dialect
 from dragoman.engines.base import EngineInfo
@@ -19,11 +20,26 @@ def grammar_for(operation: Generate, prompt: Prompt, dialect: Dialect, info: Eng
     """The grammar of every answer to this prompt; None where anything goes.
 
     An engine without grammars gets none: what must be enforced was refused before (``enforced``), and calls that the model may make
-    or not are then as it writes them. Raises ``Unsupported`` for what the dialect can not be held to,
-    ``InvalidRequest`` for a schema that no grammar can hold an answer to.
+    or not are then as it writes them. So they are where the tools make a larger grammar than engines take. Raises ``Unsupported`` for what
+    the dialect can not be held to, ``InvalidRequest`` for a schema that no grammar can hold an answer to, and for such a grammar where
+    it must be kept.
     """
     if "grammar" not in info.features:
         return None
+    grammar = _written(operation, prompt, dialect)
+    if grammar is None or len(grammar.encode()) <= MAX_GRAMMAR_BYTES:
+        return grammar
+    feature = next(enforced(operation), None)
+    if feature is None:
+        return None
+    raise InvalidRequest(
+        f"this makes a grammar of more than {MAX_GRAMMAR_BYTES} bytes, which is the most that an engine takes: send fewer or smaller tools",
+        code=Code.INVALID_VALUE,
+        feature=feature,
+    )
+
+
+def _written(operation: Generate, prompt: Prompt, dialect: Dialect) -> str | None:
     try:
         if isinstance(operation.prompt, Conversation) and isinstance(prompt, TextPrompt):
             return dialect.grammar(operation.prompt, prompt, operation.output)

@@ -101,3 +101,23 @@ async def test_the_engine_is_given_the_grammar() -> None:
     generation, stream = await stage.running(Generate(prompt=RAW, output=ONE_OF))
     assert stream.request.grammar == 'start: "yes" | "no"\n'
     await generation.aclose()
+
+
+class TestLargeGrammars:
+    """An engine takes 512 KiB. An agent's many tools may make more, in families that write arguments one by one."""
+
+    class Verbose(TagDialect):
+        def grammar(self, conversation, prompt, output) -> str | None:
+            return "start: /.*/\n" + "#" * 512 * 1024
+
+    def asked(self, choice: ToolChoice) -> str | None:
+        chat = Conversation(messages=(Message(role=Role.USER),), tools=(TOOL,), tool_choice=choice)
+        return grammar_for(Generate(prompt=chat), TextPrompt(text="Hi"), self.Verbose(), ABLE)
+
+    def test_calls_that_the_model_may_make_are_as_it_writes_them(self) -> None:
+        assert self.asked(ToolChoice()) is None
+
+    @pytest.mark.parametrize("choice", [ToolChoice(mode=ToolMode.REQUIRED), ToolChoice(parallel=False)])
+    def test_what_must_be_kept_is_refused_by_name(self, choice: ToolChoice) -> None:
+        with pytest.raises(InvalidRequest, match="fewer or smaller tools"):
+            self.asked(choice)

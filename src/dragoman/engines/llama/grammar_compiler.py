@@ -30,8 +30,9 @@ PATIENCE: Final = 10.0
 KEPT: Final = 64
 """Compiled grammars, the latest used."""
 
-LIMITS: Final = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
-"""llguidance's own, but for the memory of one grammar: at most 100 MB where its default is 500."""
+LIMITS: Final = LLParserLimits(max_lexer_states=50_000, initial_lexer_fuel=10_000_000, verbose_errors=False)
+"""llguidance's own, but for the memory of one grammar, at most 100 MB where its default is 500, and for the time to begin one: a fifth of
+a second where its default is a fiftieth, which 128 tools of twenty arguments exceed."""
 
 _Done: TypeAlias = Callable[[Compiled], None]
 

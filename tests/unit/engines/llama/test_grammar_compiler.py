@@ -7,6 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
+from dragoman.core.grammar import json_value
 from dragoman.engines.backend import BadGrammar
 from dragoman.engines.llama.grammar_compiler import KEPT, GrammarCompiler
 from support.byte_grammars import byte_grammars, byte_tokenizer
@@ -68,6 +69,33 @@ def test_a_bad_text_right_after_a_good_one_fails_alone():
     for text, good in (('start: "x"', True), ("root ::= (", False), ('start: "x"', True), ('start: "y"', True)):
         compiler.compile(text, answers.put)
         assert isinstance(answers.get(timeout=PATIENCE), BadGrammar) is not good
+
+
+def test_the_tools_of_a_large_agent_are_a_grammar():
+    """OpenAI's 128, each with twenty arguments, in 250 KiB."""
+    arguments = {
+        f"argument_{number}": {"type": ("string", "integer", "boolean", "number")[number % 4]} for number in range(20)
+    }
+    inner = {
+        "type": "object",
+        "properties": {f"x{number}": {"type": "string"} for number in range(6)},
+        "required": ["x0"],
+    }
+    schema = {
+        "type": "object",
+        "properties": {
+            **arguments,
+            "list": {"type": "array", "items": {"$ref": "#/$defs/inner"}},
+            "one": {"anyOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]},
+        },
+        "required": ["argument_0"],
+        "$defs": {"inner": inner},
+    }
+    rules = [f'tool_{number}: "tool_{number}" {json_value(schema)}' for number in range(128)]
+    text = "\n".join([f"start: {' | '.join(f'tool_{number}' for number in range(128))}", *rules])
+    compiler, answers = byte_grammars(), SimpleQueue()
+    compiler.compile(text, answers.put)
+    assert not isinstance(answers.get(timeout=PATIENCE), BadGrammar)
 
 
 def chain(length: int, link: str, last: str) -> str:
