@@ -56,8 +56,9 @@ def _fault(schema: dict, text: str, end: str) -> str | None:
             except (json.JSONDecodeError, jsonschema_rs.ValidationError) as error:
                 return str(error)
         case "length":
-            beginning, _ = longest_beginning(grammar_of(JsonFormat(schema=schema)), text)
-            return None if beginning == text else "it is not the beginning of an answer"
+            whole = text.rstrip("\ufffd")  # a budget may cut a character
+            beginning, _ = longest_beginning(grammar_of(JsonFormat(schema=schema)), whole)
+            return None if beginning == whole else "it is not the beginning of an answer"
         case _:
             return f"it ended by {end}"
     return None
