@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.limits import MAX_PROMPT_BYTES
-from dragoman.core.request import Generate, Prompt, SamplingParams, TextPrompt, TokenPrompt
+from dragoman.core.request import FillIn, Generate, Prompt, SamplingParams, TextPrompt, TokenPrompt
 from dragoman.engines.base import EngineInfo
 from dragoman.serving.attribution import attributed
 from dragoman.serving.constraint import enforced
@@ -38,6 +38,12 @@ def check(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo) ->
             check_text(prompt, info)
         except InvalidRequest as error:
             raise (attributed(error, number) if len(prompts) > 1 else error) from None
+    if isinstance(operation.prompt, FillIn) and operation.readout.echo and reads_out(operation.readout) is not None:
+        raise Unsupported(
+            "beside a suffix the prompt is read as another text than it was sent, so it can not be echoed with log-probabilities",
+            code=Code.UNSUPPORTED_VALUE,
+            feature="echo",
+        )
     for engine_feature, feature in _needs(operation, prompts):
         if engine_feature not in info.features:
             raise Unsupported(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dragoman.core.events import PromptRead, TokenRecord, Visibility
@@ -75,22 +75,12 @@ async def read_back(view: PromptView, echoes: list[Echo], pieces: Pieces, info: 
         )
     rest = teller.finish()
     if rest and records:
-        records[-1] = _with_text(records[-1], records[-1].text + rest)
+        last = records[-1]
+        records[-1] = replace(last, text=last.text + rest, visibility=Visibility.SHOWN)
     return PromptRead(
         text="".join(record.text for record in records) if view.readout.echo else "",
         tokens=tuple(records),
         ids=tuple(echo.token for echo in echoes if echo.token is not None) if view.readout.token_ids else (),
-    )
-
-
-def _with_text(record: TokenRecord, text: str) -> TokenRecord:
-    return TokenRecord(
-        id=record.id,
-        text=text,
-        data=record.data,
-        logprob=record.logprob,
-        alternatives=record.alternatives,
-        visibility=Visibility.SHOWN,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.request import (
     Dry,
+    FillIn,
     Generate,
     OutputLimits,
     PromptBatch,
@@ -117,3 +118,20 @@ def test_text_that_may_not_be_sent_is_refused_with_its_place_in_the_batch() -> N
     with pytest.raises(InvalidRequest) as refusal:
         check(Generate(prompt=PromptBatch(prompts=batch)), batch, info())
     assert refusal.value.feature == "prompt[1]"
+
+
+GAP = FillIn(before=TEXT, after="end")
+
+
+@pytest.mark.seeds("S47")
+@pytest.mark.parametrize("readout", [Readout(echo=True, logprobs=0), Readout(echo=True, prompt_logprobs=0)])
+def test_a_prompt_around_a_gap_is_not_echoed_with_log_probabilities(readout) -> None:
+    """They would be those of the tokens around the gap, and of the text behind it, which the client did not send as its prompt."""
+    with pytest.raises(Unsupported) as refusal:
+        check(Generate(prompt=GAP, readout=readout), (TEXT,), info())
+    assert refusal.value.feature == "echo"
+
+
+@pytest.mark.parametrize("readout", [Readout(echo=True), Readout(logprobs=0), Readout(prompt_logprobs=0)])
+def test_each_of_them_alone_is_fine_beside_a_gap(readout) -> None:
+    check(Generate(prompt=GAP, readout=readout), (TEXT,), info())
