@@ -6,6 +6,7 @@ ServiceError
 ├── Unauthorized       no key, or a wrong one
 ├── Forbidden          this host or origin may not call
 ├── NotFound           no such model, route or object
+├── Conflict           it contradicts what was said before, or what goes on now
 ├── TooLarge           the body exceeds a limit
 ├── Overloaded         try again after ``retry_after`` seconds
 ├── Cancelled          the client went away, or asked to stop
@@ -16,6 +17,8 @@ ServiceError
 from __future__ import annotations
 
 from enum import StrEnum
+
+from dragoman.core.json import JsonObject
 
 
 class Code(StrEnum):
@@ -35,6 +38,14 @@ class Code(StrEnum):
     INVALID_API_KEY = "invalid_api_key"
     FORBIDDEN_HOST = "forbidden"
     MODEL_NOT_FOUND = "model_not_found"
+    RESPONSE_NOT_FOUND = "response_not_found"
+    PREVIOUS_RESPONSE_NOT_FOUND = "previous_response_not_found"
+    CONVERSATION_NOT_FOUND = "conversation_not_found"
+    ITEM_NOT_FOUND = "item_not_found"
+    THREAD_UNSUPPORTED = "thread_unsupported_request"
+    IDEMPOTENCY_MISMATCH = "idempotency_key_reused"
+    INVALID_IMAGE = "invalid_image"
+    IMAGE_TOO_LARGE = "image_too_large"
     ROUTE_NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TOO_LARGE = "request_too_large"
@@ -62,7 +73,8 @@ class ServiceError(Exception):
     """A named failure. ``message`` is for people; ``code`` for programs.
 
     ``feature`` names what failed in our own words (``output_budget``, ``prompt``), for errors raised below the
-    surfaces, which map it to their own field; ``param`` is a field as the client spelled it.
+    surfaces, which map it to their own field; ``param`` is a field as the client spelled it. ``details`` are for programs that can
+    do something about it, where a contract has a place for them.
     """
 
     def __init__(
@@ -73,6 +85,7 @@ class ServiceError(Exception):
         feature: str | None = None,
         param: str | None = None,
         retry_after: int | None = None,
+        details: JsonObject | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -80,6 +93,7 @@ class ServiceError(Exception):
         self.feature = feature
         self.param = param
         self.retry_after = retry_after
+        self.details = details
 
 
 class InvalidRequest(ServiceError):
@@ -100,6 +114,10 @@ class Forbidden(ServiceError):
 
 class NotFound(ServiceError):
     """No such model, route or object."""
+
+
+class Conflict(ServiceError):
+    """It contradicts what was said before, or what goes on now."""
 
 
 class TooLarge(ServiceError):

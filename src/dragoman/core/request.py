@@ -30,7 +30,16 @@ class TextPart:
     text: str
 
 
-Part: TypeAlias = TextPart
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePart:
+    """A picture in a message: the bytes of a file of this type. ``place`` is where the client put it, for errors."""
+
+    data: bytes = field(repr=False)
+    media_type: Literal["image/png", "image/jpeg"]
+    place: str = field(default="", compare=False)
+
+
+Part: TypeAlias = TextPart | ImagePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +65,39 @@ class Message:
     @property
     def text(self) -> str:
         """All text of the turn, joined without a separator."""
-        return "".join(part.text for part in self.parts)
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def images(self) -> tuple[ImagePart, ...]:
+        """The pictures of the turn, in their order."""
+        return tuple(part for part in self.parts if isinstance(part, ImagePart))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
     """How the client steers a model's reasoning; None leaves each to the model (S61 to S63).
 
-    ``effort`` also turns reasoning on, or off where it is ``none``; ``enabled`` wins over it.
+    ``effort`` also turns reasoning on, or off where it is ``none``; ``enabled`` wins over it. ``budget`` is in tokens.
     """
 
     enabled: bool | None = None
     effort: str | None = None
     preserve: bool | None = None
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A function that the model may call. ``parameters`` is a JSON Schema of an object; None takes none (an empty object)."""
+    """A function that the model may call. ``parameters`` is a JSON Schema of an object; None takes none (an empty object).
+
+    ``deferred``: a message tells the model of it, so that the prompt's beginning does not change when it is found.
+    """
 
     name: str
     description: str = ""
     parameters: JsonObject | None = None
     strict: bool = False
+    deferred: bool = False
 
 
 class ToolMode(StrEnum):
@@ -125,11 +144,13 @@ class TextPrompt:
     ``plain`` holds the half-open character ranges in which special tokens must not be recognised (text that a
     user wrote), in order and disjoint. With ``parse_special`` false there are none anywhere. ``add_special``
     lets the tokenizer add the tokens that the model expects around every text, such as BOS. ``repairs`` are words for what a
-    dialect had to change in a conversation before the model's template could write it; the client is told.
+    dialect had to change in a conversation before the model's template could write it; the client is told. ``images`` stand before
+    the character that each of them names, in order.
     """
 
     text: str
     plain: tuple[tuple[int, int], ...] = ()
+    images: tuple[tuple[int, ImagePart], ...] = ()
     parse_special: bool = True
     add_special: bool = True
     repairs: tuple[str, ...] = ()
@@ -282,7 +303,8 @@ class Generate:
 
     ``n`` answers for each prompt, the likeliest of ``best_of`` where that is more (None is ``n``). Choice ``i * n + k`` is the
     k-th answer to the i-th prompt (S42, S95). ``output`` is what the visible answer must look like, None anything. With
-    ``strict_tool_calls`` a call that its tool's schema does not allow fails the answer (S123).
+    ``strict_tool_calls`` a call that its tool's schema does not allow fails the answer (S123). ``keep_prefix``: the client will come
+    back with this prompt and more, so it leaves the prefix cache after others do.
     """
 
     prompt: Conversation | FillIn | PromptBatch | Prompt
@@ -295,6 +317,7 @@ class Generate:
     output: OutputFormat | None = None
     strict_tool_calls: bool = False
     cache_slot: int | None = None
+    keep_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

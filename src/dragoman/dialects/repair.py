@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from dragoman.core.request import Message, Role, TextPart, ToolCall
+from dragoman.core.request import Message, Part, Role, TextPart, ToolCall
 from dragoman.dialects.messages import in_call_order, object_of
 
 Messages: TypeAlias = tuple[Message, ...]
@@ -165,7 +165,7 @@ def _joined(messages: Sequence[Message]) -> Message:
     if first is last:
         return first
     reasons = [message.reasoning for message in messages if message.reasoning]
-    parts: list[TextPart] = []
+    parts: list[Part] = []
     for message in messages:
         if message.parts:
             parts += (_GAP, *message.parts) if parts else message.parts

@@ -20,6 +20,7 @@ from dragoman.gateway.caller import caller_of
 from dragoman.gateway.event_stream import EventStream
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.ignored import ignored_header
+from dragoman.gateway.middleware.request_id import request_id_of
 from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.replies import error_reply, json_reply
 from dragoman.serving.generation import Generation
@@ -63,7 +64,7 @@ class GenerationEndpoint:
                 )
                 try:
                     if call.stream:
-                        await self._stream(call, generation, line, send)
+                        await self._stream(call, generation, line, scope, send)
                     else:
                         await self._fold(call, generation, line, scope, receive, send)
                 finally:
@@ -71,14 +72,18 @@ class GenerationEndpoint:
         except ClientGone:
             logger.debug("the client left before its answer ended")
         except ServiceError as error:
-            await error_reply(self._surface.error(error, call))(scope, receive, send)
+            await self._refuse(error, call, scope, receive, send)
         except Exception:
             logger.exception("a request failed by our own mistake")
-            await error_reply(self._surface.error(_internal(), call))(scope, receive, send)
+            await self._refuse(_internal(), call, scope, receive, send)
 
-    async def _stream(self, call: Call, generation: Generation, line: HangUp, send: Send) -> None:
-        projector = self._projector(call)
-        stream = EventStream(send, keepalive=self._surface.keepalive, interval=self._options.keepalive)
+    async def _refuse(self, error: ServiceError, call: Call | None, scope: Scope, receive: Receive, send: Send) -> None:
+        shaped = self._surface.error(error, call, request_id=request_id_of(scope))
+        await error_reply(shaped)(scope, receive, send)
+
+    async def _stream(self, call: Call, generation: Generation, line: HangUp, scope: Scope, send: Send) -> None:
+        projector = self._projector(call, scope)
+        stream = EventStream(send, keepalive=projector.keepalive, interval=self._options.keepalive)
         await stream.open([(name.encode(), value.encode()) for name, value in self._headers(call, generation).items()])
         try:
             async for event in generation:
@@ -99,18 +104,19 @@ class GenerationEndpoint:
     async def _fold(
         self, call: Call, generation: Generation, line: HangUp, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        projector = self._projector(call)
+        projector = self._projector(call, scope)
         async for event in generation:
             projector.feed(event)
         line.disarm()
         await json_reply(projector.result(), headers=self._headers(call, generation))(scope, receive, send)
 
-    def _projector(self, call: Call) -> Projector:
+    def _projector(self, call: Call, scope: Scope) -> Projector:
         stamp = Stamp(
             id=self._mint(),
             created=int(self._now()),
             model=self._service.card(call.operation.model).id,
             fingerprint=self._service.fingerprint,
+            request_id=request_id_of(scope),
         )
         return self._surface.projector(call, stamp)
 

@@ -6,7 +6,7 @@ A stream costs one timer, which is not touched by a write: when it fires too ear
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from starlette.types import Send
@@ -23,14 +23,15 @@ HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
 
 
 class EventStream:
-    """One response. ``keepalive`` is written when nothing was written for ``interval`` seconds."""
+    """One response. What ``keepalive`` makes is written when nothing was written for ``interval`` seconds."""
 
-    def __init__(self, send: Send, *, keepalive: bytes, interval: float) -> None:
+    def __init__(self, send: Send, *, keepalive: Callable[[], bytes], interval: float) -> None:
         self._send = send
         self._keepalive = keepalive
         self._interval = interval
         self._loop = asyncio.get_running_loop()
         self._last = 0.0
+        self._writing = False
         self._timer: asyncio.TimerHandle | None = None
         self._beat: asyncio.Task[None] | None = None
 
@@ -41,10 +42,12 @@ class EventStream:
         self._arm()
 
     async def write(self, events: Iterable[ServerEvent]) -> None:
-        """Write events, one by one."""
+        """Write events, one by one. A keep-alive, which may have a number among them, never comes between."""
+        self._writing = True
         for event in events:
             await self._send({"type": "http.response.body", "body": event.encode(), "more_body": True})
-            self._last = self._loop.time()
+        self._writing = False
+        self._last = self._loop.time()
 
     def stop(self) -> None:
         """Write no more keep-alives."""
@@ -66,9 +69,10 @@ class EventStream:
         now = max(self._loop.time(), due)  # a loop may call a hair early, and would call again at once
         if now >= self._last + self._interval:
             self._last = now
-            if self._beat is None or self._beat.done():  # else the client does not even take the last one
+            # Else the client does not even take what there is.
+            if not self._writing and (self._beat is None or self._beat.done()):
                 self._beat = self._loop.create_task(self._pulse())
         self._arm()
 
     async def _pulse(self) -> None:
-        await self._send({"type": "http.response.body", "body": self._keepalive, "more_body": True})
+        await self._send({"type": "http.response.body", "body": self._keepalive(), "more_body": True})

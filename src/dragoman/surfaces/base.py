@@ -40,12 +40,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What a reply must carry that pure code cannot make: ``id`` without prefix, Unix ``created`` seconds, names."""
+    """What a reply must carry that pure code cannot make: ``id`` without prefix, Unix ``created`` seconds, names.
+
+    ``request_id`` is what the reply's header calls the request.
+    """
 
     id: str
     created: int
     model: str
     fingerprint: str | None = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,10 @@ class Projector(Protocol):
         """The native end of a committed stream that failed."""
         ...
 
+    def keepalive(self) -> bytes:
+        """What to write when nothing was written for a while: the contract's own event where it has one, else a comment."""
+        ...
+
     def result(self) -> JsonObject:
         """The buffered object; legal once ``Finished`` was fed."""
         ...
@@ -95,11 +103,6 @@ class Surface(Protocol):
         """Label for metrics, such as ``chat``."""
         ...
 
-    @property
-    def keepalive(self) -> bytes:
-        """What to write when nothing was written for a while; no client shows it to a user."""
-        ...
-
     def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
         """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
         ...
@@ -108,6 +111,6 @@ class Surface(Protocol):
         """A new projector for one answer."""
         ...
 
-    def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:
         """The contract's envelope, status and headers for an error before the commit; ``call`` once it was parsed."""
         ...

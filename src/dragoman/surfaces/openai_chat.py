@@ -28,7 +28,6 @@ from dragoman.surfaces.openai_limits import BUDGET, MAX_TOKENS_FIELD, limits
 from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.openai_readout import readout
 from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
-from dragoman.surfaces.openai_stream import KEEPALIVE
 from dragoman.surfaces.openai_tool_choice import Tooling, tooling
 from dragoman.surfaces.readers import BOOLEAN, TEXT, Place, Reader, array, integer
 
@@ -127,7 +126,6 @@ class ChatCompletions:
     """
 
     name: Final = "chat"
-    keepalive: Final = KEEPALIVE
 
     def __init__(self, *, continue_assistant: bool = True, reasoning: ReasoningField = "reasoning_content") -> None:
         self._continue_assistant = continue_assistant
@@ -177,7 +175,7 @@ class ChatCompletions:
         """A new projector for one answer."""
         return ChatProjector(call, stamp, reasoning=self._reasoning)
 
-    def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
 

@@ -21,7 +21,7 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
 from dragoman.surfaces.openai_chat_choice import OPENING, ChatChoice, ReasoningField
 from dragoman.surfaces.openai_logprobs import prompt_fields
-from dragoman.surfaces.openai_stream import ChunkTemplate, Reply, choice_count
+from dragoman.surfaces.openai_stream import KEEPALIVE, ChunkTemplate, Reply, choice_count
 
 
 class ChatProjector:
@@ -62,6 +62,10 @@ class ChatProjector:
     def fail(self, error: ServiceError) -> list[ServerEvent]:
         """One error event, and no ``[DONE]``."""
         return self._reply.fail(error)
+
+    def keepalive(self) -> bytes:
+        """A comment: the contract has no event for it."""
+        return KEEPALIVE
 
     def result(self) -> JsonObject:
         """The ``chat.completion``. Raises ``RuntimeError`` before the end."""

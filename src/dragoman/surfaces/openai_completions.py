@@ -22,7 +22,6 @@ from dragoman.surfaces.openai_limits import MAX_TOKENS_FIELD, limits
 from dragoman.surfaces.openai_prompts import PROMPT_FIELDS, PROMPT_SPELLING, Prompts, check_batch_budget, prompts
 from dragoman.surfaces.openai_readout import readout
 from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
-from dragoman.surfaces.openai_stream import KEEPALIVE
 from dragoman.surfaces.readers import BOOLEAN, Place, Reader, integer
 
 DEFAULT_MAX_TOKENS: Final = 16
@@ -63,7 +62,6 @@ class Completions:
     """``POST /v1/completions``."""
 
     name: Final = "completions"
-    keepalive: Final = KEEPALIVE
 
     def parse(self, body: JsonObject, *, strict: bool = False) -> Call:
         """Read a body. Raises ``InvalidRequest`` naming the field; ``strict`` refuses unknown fields, too."""
@@ -107,7 +105,7 @@ class Completions:
         """A new projector for one answer."""
         return CompletionProjector(call, stamp)
 
-    def error(self, error: ServiceError, call: Call | None = None) -> ErrorReply:
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
 

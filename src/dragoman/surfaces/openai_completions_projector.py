@@ -21,7 +21,7 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Readout
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
 from dragoman.surfaces.openai_logprobs import CompletionLogprobs, prompt_fields, token_ids
-from dragoman.surfaces.openai_stream import ChunkTemplate, Reply, choice_count, ending
+from dragoman.surfaces.openai_stream import KEEPALIVE, ChunkTemplate, Reply, choice_count, ending
 
 KIND = "text_completion"
 
@@ -60,6 +60,10 @@ class CompletionProjector:
     def fail(self, error: ServiceError) -> list[ServerEvent]:
         """One error event, and no ``[DONE]``."""
         return self._reply.fail(error)
+
+    def keepalive(self) -> bytes:
+        """A comment: the contract has no event for it."""
+        return KEEPALIVE
 
     def result(self) -> JsonObject:
         """The ``text_completion``. Raises ``RuntimeError`` before the end."""

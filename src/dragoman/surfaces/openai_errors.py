@@ -12,6 +12,7 @@ from typing import Final
 from dragoman.core.errors import (
     Cancelled,
     Code,
+    Conflict,
     EngineFailed,
     Forbidden,
     Internal,
@@ -30,6 +31,7 @@ BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
     Unauthorized: (401, "authentication_error"),
     Forbidden: (403, "permission_error"),
     NotFound: (404, "not_found_error"),
+    Conflict: (409, "invalid_request_error"),
     TooLarge: (413, "invalid_request_error"),
     Overloaded: (429, "rate_limit_error"),
     # The client has left, so nobody reads it; the number is nginx's, for access logs.

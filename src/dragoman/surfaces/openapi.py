@@ -21,6 +21,7 @@ STATUSES: Final[Mapping[int, str]] = {
     403: "This host or origin may not call.",
     404: "There is no such model, or no such route.",
     405: "The route exists, and does not know this method.",
+    409: "It contradicts an earlier request, such as another body under the same idempotency key.",
     413: "The body is larger than the server takes.",
     415: "The body is not JSON.",
     429: "The queue is full, or the wait in it was too long. Come back after `retry-after` seconds.",

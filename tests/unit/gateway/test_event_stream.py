@@ -28,7 +28,7 @@ class Sink:
 
 
 async def opened(sink: Sink) -> EventStream:
-    stream = EventStream(sink, keepalive=b": ping\n\n", interval=9.0)
+    stream = EventStream(sink, keepalive=lambda: b": ping\n\n", interval=9.0)
     await stream.open([])
     return stream
 

@@ -361,7 +361,12 @@ def test_a_malformed_value_is_refused_at_its_path(surface, field, value, param):
 def test_what_an_engine_may_name_is_a_field_of_this_client(surface):
     """Features are named as the neutral model names them; an error must name a field that has a row."""
     model = (Generate, SamplingParams, OutputLimits, Readout)
-    inner = {"sampling", "limits", "readout"}  # groups, which nothing can be wrong with as such
+    inner = {
+        "sampling",
+        "limits",
+        "readout",
+        "keep_prefix",
+    }  # groups and wishes, which nothing can be wrong with as such
     features = {"prompt", "output_budget", "ids", "tools", "tool_choice"} | {
         field.name for part in model for field in fields(part)
     } - inner

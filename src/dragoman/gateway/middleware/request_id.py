@@ -1,4 +1,4 @@
-"""Every reply carries ``x-request-id``: the client's own if it is sane, else one of ours (S12)."""
+"""Every reply carries ``x-request-id`` and ``request-id``: the client's own if it is sane, else one of ours (S12)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_KEY: Final = "dragoman.request_id"
 _SANE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+
+
+def request_id_of(scope: Scope) -> str:
+    """What this request is called; empty where nobody has named it."""
+    name = scope.get(_KEY, "")
+    return name if isinstance(name, str) else ""
 
 
 def mint_request_id() -> str:
@@ -30,11 +37,13 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
-        request_id = (given if _SANE.fullmatch(given) else self._mint()).encode()
+        scope[_KEY] = name = given if _SANE.fullmatch(given) else self._mint()
+        # OpenAI's and our name for it, and Anthropic's.
+        headers = [(b"x-request-id", name.encode()), (b"request-id", name.encode())]
 
         async def tagged(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id)]
+                message["headers"] = [*message.get("headers", ()), *headers]
             await send(message)
 
         await self._app(scope, receive, tagged)
