@@ -18,7 +18,7 @@ from dragoman.core.json import JsonObject
 class StoredResponse:
     """One answer. ``body`` is the whole object as the client got it; ``input`` are the new items that it answered.
 
-    ``previous`` is the response that it went on from.
+    ``previous`` is the response that it went on from. ``updated_at`` is when it was last saved, which the store writes itself.
     """
 
     id: str
@@ -27,6 +27,7 @@ class StoredResponse:
     input: tuple[JsonObject, ...] = ()
     previous: str | None = None
     background: bool = False
+    updated_at: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +110,6 @@ class Store(Protocol):
 
     async def events(self, owner: str, id: str, after: int) -> tuple[StoredEvent, ...]:
         """Its events with a greater number, in their order."""
-        ...
-
-    async def unfinished(self) -> tuple[tuple[str, StoredResponse], ...]:
-        """Responses, with their owners, whose body has the status ``queued`` or ``in_progress``."""
         ...
 
     # --- conversations
