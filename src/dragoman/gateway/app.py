@@ -12,7 +12,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dragoman.core.errors import ServiceError
-from dragoman.gateway.endpoints import GenerationEndpoint, mint_id
+from dragoman.gateway.answering import Answering, mint_id
+from dragoman.gateway.endpoints import GenerationEndpoint
 from dragoman.gateway.information import Information
 from dragoman.gateway.middleware.api_key import ApiKey
 from dragoman.gateway.middleware.body_limit import BodyLimit
@@ -42,8 +43,10 @@ def build_app(
 
     chat = ChatCompletions(continue_assistant=options.continue_assistant, reasoning=options.reasoning_field)
 
+    answering = Answering(service=service, options=options, mint=mint, now=now)
+
     def generation(surface: Surface) -> ASGIApp:
-        return GenerationEndpoint(surface=surface, service=service, options=options, mint=mint, now=now)
+        return GenerationEndpoint(surface=surface, answering=answering)
 
     routes = [
         Route("/v1/chat/completions", generation(chat), methods=["POST"]),

@@ -6,7 +6,7 @@ A stream costs one timer, which is not touched by a write: when it fires too ear
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from starlette.types import Send
@@ -20,6 +20,11 @@ HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
     (b"cache-control", b"no-cache, no-transform"),  # a proxy that compresses would collect events
     (b"x-accel-buffering", b"no"),  # and so would nginx
 )
+
+
+def raw(headers: Mapping[str, str]) -> RawHeaders:
+    """Headers as ASGI wants them."""
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 class EventStream:

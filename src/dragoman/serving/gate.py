@@ -59,8 +59,8 @@ class Gate:
         """Requests that wait for one."""
         return self._admission.queued
 
-    async def enter(self, pin: int | None = None) -> Pass:
-        """Wait for a slot. Raises ``Overloaded`` when the queue is full, too slow or closed (S128).
+    async def enter(self, pin: int | None = None, *, queued: Callable[[], None] | None = None) -> Pass:
+        """Wait for a slot. Raises ``Overloaded`` when the queue is full, too slow or closed (S128); ``queued`` is called if it is not full.
 
         ``pin`` insists on one slot; raises ``InvalidRequest`` naming ``cache_slot`` if there is none of that number (S133).
         """
@@ -74,6 +74,8 @@ class Gate:
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._waiting[ticket] = future
         self._apply(self._admission.enter(ticket, now=self._clock(), pin=pin))
+        if queued is not None and not (future.done() and isinstance(future.result(), Refused)):
+            queued()
         try:
             decision = await future
         except asyncio.CancelledError:

@@ -85,11 +85,13 @@ class Service:
 
     # --- generation ------------------------------------------------------------------------------------------------
 
-    async def generate(self, operation: Generate, *, surface: str, isolation: str) -> Generation:
+    async def generate(
+        self, operation: Generate, *, surface: str, isolation: str, queued: Callable[[], None] | None = None
+    ) -> Generation:
         """Start an answer; returns when the engine has accepted it. Raises ``ServiceError`` before that.
 
         Cancelling the call cancels the request, in the queue as in the engine. ``isolation`` keeps callers from sharing
-        cached prefixes.
+        cached prefixes. ``queued`` is called when nothing can be wrong with the request any more, and it has a slot or waits for one.
         """
         arrived = self._clock()
         info = self._ready(operation.model)
@@ -102,7 +104,7 @@ class Service:
         gate = self._open_gate(info)
         lease = Lease(
             gate=gate,
-            admitted=await gate.enter(operation.cache_slot),
+            admitted=await gate.enter(operation.cache_slot, queued=queued),
             surface=surface,
             arrived=arrived,
             tally=self._tally,
