@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-MAX_BODY_BYTES: Final = 4 * 1024 * 1024
-"""A request body: a full 128k-token context of prose is under 1 MiB, tools included."""
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""A request body: ``MAX_IMAGES_BYTES`` in base64 are 27 MiB, and a full 128k-token context of prose is under 1 MiB, tools included."""
 
 MAX_JSON_DEPTH: Final = 64
 """Nesting of a body; real tool schemas stay under 20, and parsers recurse."""
@@ -90,3 +90,15 @@ MAX_DRY_BREAKERS: Final = 64
 
 MAX_DRY_BREAKER_CHARS: Final = 40
 """One breaker; llama.cpp cuts them there."""
+
+MAX_IMAGES: Final = 10
+"""Pictures of one request (peers.md 126); engines compute each as hundreds of tokens."""
+
+MAX_IMAGE_BYTES: Final = 10 * 1024 * 1024
+"""One picture's file (seeds.md 3.5)."""
+
+MAX_IMAGES_BYTES: Final = 20 * 1024 * 1024
+"""All files of one request (seeds.md 3.5)."""
+
+MAX_IMAGE_PIXELS: Final = 64 * 1024 * 1024
+"""One picture as its header tells: more than any phone's camera takes, and 256 MiB once decoded with an alpha channel."""

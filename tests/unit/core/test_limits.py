@@ -8,7 +8,7 @@ from dragoman.core import limits
 def test_the_caps_are_these():
     caps = {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
     assert caps == {
-        "MAX_BODY_BYTES": 4_194_304,
+        "MAX_BODY_BYTES": 33_554_432,
         "MAX_JSON_DEPTH": 64,
         "MAX_PROMPT_BYTES": 16_777_216,
         "MAX_FRAME_BYTES": 65_536,
@@ -37,4 +37,8 @@ def test_the_caps_are_these():
         "MAX_FORMAT_CHOICES": 4096,
         "MAX_SCHEMA_NODES": 10_000,
         "MAX_DRY_BREAKER_CHARS": 40,
+        "MAX_IMAGES": 10,
+        "MAX_IMAGE_BYTES": 10_485_760,
+        "MAX_IMAGES_BYTES": 20_971_520,
+        "MAX_IMAGE_PIXELS": 67_108_864,
     }
