@@ -28,6 +28,9 @@ MAX_TOP_LOGPROBS: Final = 32
 MAX_STOPS: Final = 4
 """Stop strings of one request (S27, OpenAI)."""
 
+MAX_STOP_SEQUENCES: Final = 64
+"""Stop strings of one request to Messages, where Anthropic names no number; each is looked for at every token."""
+
 MAX_STOP_CHARS: Final = 1024
 """One stop string; text is held back for as long as a stop may still come."""
 
@@ -51,6 +54,9 @@ MAX_TOOLS: Final = 128
 
 MAX_TOOL_NAME_CHARS: Final = 64
 """Of a function's name (OpenAI)."""
+
+MAX_TOOL_USE_NAME_CHARS: Final = 128
+"""Of a tool's name in Messages (Anthropic); agents join a server's name and its tool's."""
 
 MAX_BATCH_PROMPTS: Final = 128
 """Members of one array of prompts (S99)."""
@@ -102,3 +108,9 @@ MAX_IMAGES_BYTES: Final = 20 * 1024 * 1024
 
 MAX_IMAGE_PIXELS: Final = 64 * 1024 * 1024
 """One picture as its header tells: more than any phone's camera takes, and 256 MiB once decoded with an alpha channel."""
+
+MAX_IDEMPOTENCY_KEY_CHARS: Final = 255
+"""One Idempotency-Key; clients send UUIDs, and this is what other services take."""
+
+MAX_KEPT_REPLY_BYTES: Final = 16 * 1024 * 1024
+"""An answer that a retry may get again; a streamed token takes some 250 bytes, so these are 60,000."""

@@ -5,7 +5,7 @@ Chat Completions and /tokenize read a conversation here and nowhere else, so a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -88,7 +88,11 @@ def conversation(form: Form, tooling: Tooling, *, continue_assistant: bool = Tru
     if asked is None:
         asked = continue_assistant and not cue and last.role is Role.ASSISTANT
     if asked:
-        _check_continuable(transcript.messages, tooling)
+        check_continuable(
+            transcript.messages,
+            path=f"{MESSAGES.name}.{len(transcript.messages) - 1}",
+            tools_field=tooling.spelling["tools"] if tooling.tools else None,
+        )
     return Conversation(
         messages=transcript.messages,
         tools=tooling.tools,
@@ -104,14 +108,18 @@ def conversation(form: Form, tooling: Tooling, *, continue_assistant: bool = Tru
     )
 
 
-def _check_continuable(messages: tuple[Message, ...], tooling: Tooling) -> None:
-    last, path = messages[-1], f"{MESSAGES.name}.{len(messages) - 1}"
-    if tooling.tools:
-        name = tooling.spelling["tools"]
+def check_continuable(messages: Sequence[Message], *, path: str, tools_field: str | None) -> None:
+    """Whether an answer can go on inside the last message, an assistant's, which stands at ``path``.
+
+    ``tools_field`` is where the client offered tools, if it did. Raises ``InvalidRequest`` naming the field, and ``Unsupported`` beside
+    tools or after calls (S65).
+    """
+    last = messages[-1]
+    if tools_field is not None:
         raise Unsupported(
-            f"{name} cannot be offered while {path} is continued: a call may begin only where an answer begins",
+            f"{tools_field} cannot be offered while {path} is continued: a call may begin only where an answer begins",
             code=Code.UNSUPPORTED_FIELD,
-            param=name,
+            param=tools_field,
         )
     if last.tool_calls:
         raise Unsupported(

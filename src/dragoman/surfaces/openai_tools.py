@@ -60,16 +60,21 @@ def _each_named_once(item: Reader[ToolSpec], *steps: str) -> Reader[tuple[ToolSp
 
 
 def check_schemas(functions: Sequence[ToolSpec], at: Place, *steps: str) -> None:
+    """Check all of them, as ``check_schema`` does; ``steps`` lead from an item of the array at ``at`` to its function."""
+    for index, function in enumerate(functions):
+        check_schema(function, at.inside(index, *steps, PARAMETERS.name))
+
+
+def check_schema(function: ToolSpec, at: Place) -> None:
     """Raise ``InvalidRequest`` for parameters that are no schema, and ``Unsupported`` for strict ones that cannot be enforced whole.
 
-    What others have beyond that is for the model alone, so that it costs no other function its schema.
+    What others have beyond that is for the model alone, so that it costs no other function its schema. ``at`` is where they stand.
     """
-    for index, function in enumerate(functions):
-        try:
-            enforceable(function.parameters or {}, lenient=not function.strict)
-        except SchemaFault as fault:
-            if fault.malformed or function.strict:
-                raise fault_at(at.inside(index, *steps, PARAMETERS.name), fault) from None
+    try:
+        enforceable(function.parameters or {}, lenient=not function.strict)
+    except SchemaFault as fault:
+        if fault.malformed or function.strict:
+            raise fault_at(at, fault) from None
 
 
 TOOL_TYPE: Final = honoured(

@@ -153,6 +153,18 @@ def text(shortest: int, longest: int) -> Reader[str]:
     return Reader(wants, read, {"type": "string", "minLength": shortest, "maxLength": longest})
 
 
+def word(*options: str) -> Reader[str]:
+    """One of these words."""
+    wants = f"one of {', '.join(options)}"
+
+    def read(value: Json, at: Place) -> str:
+        if TEXT.read(value, at) in options:
+            return str(value)
+        raise at.wrong(f"{at.path} must be {wants}")
+
+    return Reader(wants, read, {"enum": list(options)})
+
+
 def identifier(longest: int) -> Reader[str]:
     """A name that is safe in a header, a log line, a URL path and a grammar."""
     wants = f"1 to {longest} letters, digits, and any of _ . -"

@@ -16,6 +16,7 @@ def test_the_caps_are_these():
         "MAX_EXTENSION_BYTES": 1_048_576,
         "MAX_TOP_LOGPROBS": 32,
         "MAX_STOPS": 4,
+        "MAX_STOP_SEQUENCES": 64,
         "MAX_STOP_CHARS": 1024,
         "MAX_SLOTS": 64,
         "MAX_TOKENS": 2_147_483_647,
@@ -24,6 +25,7 @@ def test_the_caps_are_these():
         "MAX_CHOICES": 128,
         "MAX_TOOLS": 128,
         "MAX_TOOL_NAME_CHARS": 64,
+        "MAX_TOOL_USE_NAME_CHARS": 128,
         "MAX_BATCH_PROMPTS": 128,
         "MAX_BATCH_PROMPT_TOKENS": 65_536,
         "MAX_BATCH_COMPLETION_TOKENS": 65_536,
@@ -41,4 +43,6 @@ def test_the_caps_are_these():
         "MAX_IMAGE_BYTES": 10_485_760,
         "MAX_IMAGES_BYTES": 20_971_520,
         "MAX_IMAGE_PIXELS": 67_108_864,
+        "MAX_IDEMPOTENCY_KEY_CHARS": 255,
+        "MAX_KEPT_REPLY_BYTES": 16_777_216,
     }
