@@ -30,12 +30,16 @@ async def read_json(scope: Scope, receive: Receive, *, timeout: float) -> JsonOb
     ``timeout`` bounds the wait for the whole body, in seconds.
     """
     check_content_type(Headers(scope=scope).get("content-type"))
+    return decode_object(await read_body(receive, timeout=timeout))
+
+
+async def read_body(receive: Receive, *, timeout: float) -> bytes:
+    """The whole body, whatever it is. Raises as ``read_json`` does."""
     try:
         async with asyncio.timeout(timeout):
-            body = await _read(receive)
+            return await _read(receive)
     except TimeoutError:
         raise _invalid(f"the body did not arrive within {timeout:g} s") from None
-    return decode_object(body)
 
 
 def decode_object(body: bytes) -> JsonObject:

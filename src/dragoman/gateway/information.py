@@ -82,7 +82,7 @@ class Information:
         try:
             result = await self._service.tokenize(operation)
         except ServiceError as error:
-            return refusal(error, CONVERSATION_SPELLING)
+            return refusal(error, request.scope, CONVERSATION_SPELLING)
         unused = self._service.unused(operation)
         return json_reply(tokens.tokenized(result), headers=ignored_header(ignored, unused, CONVERSATION_SPELLING))
 

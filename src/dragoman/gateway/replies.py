@@ -1,18 +1,27 @@
-"""JSON replies, and errors in OpenAI's envelope for everything that belongs to no surface."""
+"""JSON replies, and errors for everything that belongs to no surface."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from dragoman.core.errors import Code, Internal, NotFound, ServiceError
 from dragoman.core.json import JsonObject
-from dragoman.surfaces import openai_errors
+from dragoman.gateway.envelopes import BASE, shaped, without_doubled_base
 from dragoman.surfaces.base import ErrorReply
+from dragoman.surfaces.openai_errors import NO_SPELLING
+
+DENIAL: Final = "websocket.http.response"
+"""The extension of a server that can answer a WebSocket's request over HTTP."""
+
+POLICY_VIOLATION: Final = 1008
+"""RFC 6455, 7.4.1."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -30,27 +39,39 @@ def error_reply(reply: ErrorReply) -> Response:
     return json_reply(reply.body, status=reply.status, headers=headers)
 
 
-def refusal(error: ServiceError, spelling: Mapping[str, str] = openai_errors.NO_SPELLING) -> Response:
-    """An error in OpenAI's envelope (S156)."""
-    return error_reply(openai_errors.reply(error, spelling))
+def refusal(error: ServiceError, scope: Scope, spelling: Mapping[str, str] = NO_SPELLING) -> Response:
+    """An error in the envelope that the client of this request reads."""
+    return error_reply(shaped(error, scope, spelling))
 
 
-async def on_service_error(_: Request, error: Exception) -> Response:
+async def deny(error: ServiceError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a request, or a WebSocket before it is accepted: over HTTP if the server can (ASGI's denial response), else by a close."""
+    if scope["type"] == "websocket" and DENIAL not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.code.value})
+        return
+    await refusal(error, scope)(scope, receive, send)
+
+
+async def on_service_error(request: Request, error: Exception) -> Response:
     """What an endpoint raised by name."""
-    return refusal(error) if isinstance(error, ServiceError) else await on_bug(_, error)
+    return refusal(error, request.scope) if isinstance(error, ServiceError) else await on_bug(request, error)
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
     """The router found no route, or not for this method."""
     path = request.url.path
     if isinstance(error, HTTPException) and error.status_code == 405:
-        shaped = openai_errors.reply(
-            NotFound(f"{request.method} is not allowed on {path}", code=Code.METHOD_NOT_ALLOWED)
-        )
-        return json_reply(shaped.body, status=shaped.status, headers={**shaped.headers, **(error.headers or {})})
-    return refusal(NotFound(f"there is no {path} here", code=Code.ROUTE_NOT_FOUND))
+        not_allowed = NotFound(f"{request.method} is not allowed on {path}", code=Code.METHOD_NOT_ALLOWED)
+        reply = refusal(not_allowed, request.scope)
+        reply.headers.update(error.headers or {})
+        return reply
+    message = f"there is no {path} here"
+    meant = without_doubled_base(path)
+    if meant != path:  # by far the most frequent mistake in a configuration (peers' bug list, 102)
+        message += f", but perhaps {meant}: the client adds {BASE} by itself, so the base URL must end before it"
+    return refusal(NotFound(message, code=Code.ROUTE_NOT_FOUND), request.scope)
 
 
-async def on_bug(_: Request, __: Exception) -> Response:
+async def on_bug(request: Request, _: Exception) -> Response:
     """Our mistake; the server logs it, and the client learns no more than that."""
-    return refusal(Internal("the server made a mistake", code=Code.INTERNAL))
+    return refusal(Internal("the server made a mistake", code=Code.INTERNAL), request.scope)

@@ -55,7 +55,7 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
 }
 """Exceptions to ``BY_KIND``."""
 
-_PASSING: Final = (429, 503)
+_PASSING: Final = (429, 503, 504)
 """Statuses that pass by themselves, and so say when to come back."""
 
 NO_SPELLING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -83,13 +83,20 @@ def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> 
 def reply(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> ErrorReply:
     """The whole reply to a request that failed before its first byte."""
     status, _ = _status_and_type(error)
+    return ErrorReply(status=status, body=envelope(error, spelling), headers=reply_headers(error, status))
+
+
+def reply_headers(error: ServiceError, status: int) -> dict[str, str]:
+    """When to come back, for what passes by itself (S128), what never will, and how a key is sent; the same on every surface."""
     headers: dict[str, str] = {}
     if status in _PASSING:
         seconds = _DEFAULT_RETRY_AFTER if error.retry_after is None else error.retry_after
         headers["retry-after"] = str(seconds)
     if status == 401:
         headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
-    return ErrorReply(status=status, body=envelope(error, spelling), headers=headers)
+    if status == 409:
+        headers["x-should-retry"] = "false"  # the official SDKs retry it unless they are told
+    return headers
 
 
 def _status_and_type(error: ServiceError) -> tuple[int, str]:

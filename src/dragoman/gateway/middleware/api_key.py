@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.core.errors import Code, Unauthorized
 from dragoman.gateway.caller import Caller, set_caller
-from dragoman.gateway.replies import refusal
+from dragoman.gateway.replies import deny
 
 OPEN: Final = frozenset({"/health"})
 """Paths that answer strangers, too."""
@@ -31,7 +31,7 @@ class ApiKey:
         self._digests = tuple(_digest(key.encode()) for key in keys)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             caller = self._identify(scope)
             set_caller(scope, caller)
             if not caller.authorised and scope["path"] not in OPEN:
@@ -39,7 +39,7 @@ class ApiKey:
                     "send a valid API key, as `Authorization: Bearer <key>` or `x-api-key: <key>`",
                     code=Code.INVALID_API_KEY,
                 )
-                await refusal(error)(scope, receive, send)
+                await deny(error, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.core.errors import Code, Forbidden
-from dragoman.gateway.replies import refusal
+from dragoman.gateway.replies import deny
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -24,9 +24,9 @@ class HostGuard:
         self._allowed = frozenset(name.strip("[]").lower() for name in (*LOOPBACK, *allowed))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and host_name(scope) not in self._allowed:
+        if scope["type"] in ("http", "websocket") and host_name(scope) not in self._allowed:
             error = Forbidden("the Host of this request is not served here", code=Code.FORBIDDEN_HOST)
-            await refusal(error)(scope, receive, send)
+            await deny(error, scope, receive, send)
             return
         await self._app(scope, receive, send)
 

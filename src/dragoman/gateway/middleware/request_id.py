@@ -13,6 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _KEY: Final = "dragoman.request_id"
 _SANE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
+BEGINNINGS: Final = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
+"""Messages of an application that carry the headers of its reply."""
+
 
 def request_id_of(scope: Scope) -> str:
     """What this request is called; empty where nobody has named it."""
@@ -33,7 +36,7 @@ class RequestId:
         self._mint = mint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
@@ -42,7 +45,7 @@ class RequestId:
         headers = [(b"x-request-id", name.encode()), (b"request-id", name.encode())]
 
         async def tagged(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in BEGINNINGS:
                 message["headers"] = [*message.get("headers", ()), *headers]
             await send(message)
 
