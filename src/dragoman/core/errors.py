@@ -42,6 +42,7 @@ class Code(StrEnum):
     PREVIOUS_RESPONSE_NOT_FOUND = "previous_response_not_found"
     CONVERSATION_NOT_FOUND = "conversation_not_found"
     ITEM_NOT_FOUND = "item_not_found"
+    CONNECTION_LIMIT_REACHED = "websocket_connection_limit_reached"
     THREAD_UNSUPPORTED = "thread_unsupported_request"
     IDEMPOTENCY_MISMATCH = "idempotency_key_reused"
     INVALID_IMAGE = "invalid_image"

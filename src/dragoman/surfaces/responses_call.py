@@ -33,7 +33,7 @@ class ResponsesCall(Call):
 
     ``tools`` finds a client's tool by the name under which the model calls it. ``summaries``: reasoning is told as a summary, because
     the client asked for one; else as it is. ``encrypted``: reasoning items carry ``encrypted_content``. ``logprobs``: output text does.
-    ``input`` are the new items with their ids, as they will be stored and listed.
+    ``input`` are the new items with their ids, as they will be stored and listed; ``history`` are those of the turns before.
     """
 
     echo: JsonObject = field(default_factory=dict)
@@ -42,6 +42,7 @@ class ResponsesCall(Call):
     encrypted: bool = False
     logprobs: bool = False
     input: tuple[JsonObject, ...] = ()
+    history: tuple[JsonObject, ...] = ()
 
 
 class ResponsesRequest(Protocol):
@@ -60,6 +61,11 @@ class ResponsesRequest(Protocol):
     @property
     def background(self) -> bool:
         """Whether the answer is made while nobody listens."""
+        ...
+
+    @property
+    def generate(self) -> bool:
+        """False where the prompt is to be read ahead, and nothing answered yet (over a socket)."""
         ...
 
     @property
