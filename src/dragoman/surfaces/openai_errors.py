@@ -23,7 +23,7 @@ from dragoman.core.errors import (
     TooLarge,
     Unauthorized,
 )
-from dragoman.core.json import JsonObject
+from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.base import ErrorReply
 
 BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
@@ -66,17 +66,20 @@ _DEFAULT_RETRY_AFTER: Final = 1
 
 
 def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> JsonObject:
-    """``{"error": {message, type, param, code}}``; a feature is named as this client spells it."""
+    """``{"error": {message, type, param, code}}``."""
+    return {"error": error_object(error, spelling)}
+
+
+def error_object(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> dict[str, Json]:
+    """What is inside of the envelope; a feature is named as this client spells it."""
     param = error.param
     if param is None and error.feature is not None:
         param = spelling.get(error.feature, error.feature)
     return {
-        "error": {
-            "message": error.message,
-            "type": _status_and_type(error)[1],
-            "param": param,
-            "code": error.code.value,
-        }
+        "message": error.message,
+        "type": _status_and_type(error)[1],
+        "param": param,
+        "code": error.code.value,
     }
 
 
