@@ -137,6 +137,10 @@ class Store(Protocol):
         """All of its items, oldest first."""
         ...
 
+    async def item(self, owner: str, conversation: str, id: str) -> JsonObject:
+        """One of its items."""
+        ...
+
     async def delete_item(self, owner: str, conversation: str, id: str) -> None:
         """Take one item out."""
         ...
