@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from dragoman.core.request import Message, Role, TextPart, ToolCall
+from dragoman.dialects.pictures import stand_in
 
 _TELLING: Final = 16
 """Characters of a text that does not stand in a prompt by chance."""
@@ -43,15 +44,19 @@ def endangers(messages: tuple[Message, ...], *, prompt: str = "") -> bool:
 
 
 def marked(messages: tuple[Message, ...], free: Iterator[str], *, sent: tuple[Message, ...]) -> Marked:
-    """The messages with a character from ``free`` on everything of that kind, on every call, and on what was not ``sent`` so."""
-    turns = list(messages)
-    marks: list[str] = []
+    """The messages with a character from ``free`` on everything of that kind, on every call, and on what was not ``sent`` so.
+
+    A picture becomes its mark, which is just what a template sees of it.
+    """
+    shown = stand_in(messages, free)
+    marks = list(shown.pictures)
+    turns = list(shown.messages)
     changed = frozenset(messages).difference(sent)
     doubtful = {*_endangered(messages), *(index for index, message in enumerate(messages) if message in changed)}
     texts = [index for index in sorted(doubtful) if messages[index].text.strip()]
     for index, mark in zip(texts, free, strict=False):
         marks.append(mark)
-        turns[index] = replace(messages[index], parts=(*messages[index].parts, TextPart(text=mark)))
+        turns[index] = replace(turns[index], parts=(*turns[index].parts, TextPart(text=mark)))
     renamed: dict[str, str] = {}
     for index, message in enumerate(messages):
         if message.tool_calls:

@@ -69,6 +69,14 @@ def template_messages(messages: Sequence[Message], *, pen: Pen, shape: CallShape
     return [_message(message, pen, shape) for message in (_with_short_ids(ordered) if shape.short_ids else ordered)]
 
 
+def in_parts(message: JsonObject) -> JsonObject:
+    """The message with its text as the only part of its content: some templates of models that see take nothing else."""
+    content = message["content"]
+    if not isinstance(content, str):
+        return message
+    return {**message, "content": [{"type": "text", "text": content}]}
+
+
 def template_tools(conversation: Conversation, *, pen: Pen) -> list[Json] | None:
     """The tools for a template: all of them, however few may be called, so that prompts keep their common beginning.
 

@@ -24,17 +24,28 @@ from dragoman.dialects.control import ControlTexts
 from dragoman.dialects.environment import chat_environment
 from dragoman.dialects.failures import check_prompt, failed, named_failures, run
 from dragoman.dialects.literals import any_of
-from dragoman.dialects.messages import SHAPES, CallShape, Pen, Write, rewritten, template_messages, template_tools
+from dragoman.dialects.messages import (
+    SHAPES,
+    CallShape,
+    Pen,
+    Write,
+    in_parts,
+    rewritten,
+    template_messages,
+    template_tools,
+)
+from dragoman.dialects.pictures import shows_pictures, stand_in
 from dragoman.dialects.thinking import variables
 from dragoman.dialects.veil import Veil, free_characters
 
 OURS: Final = frozenset({"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "strftime_now"})
 """Variables of every template that a client's ``template_args`` cannot set."""
 
+_SAID: Final = "What is it?"
 _CALL: Final = ToolCall(id="call_1_of_the_first_turn", name="look_up", arguments='{"word": "dragoman"}')
 _WITH_CALL: Final = Conversation(
     messages=(
-        Message(role=Role.USER, parts=(TextPart(text="What is it?"),)),
+        Message(role=Role.USER, parts=(TextPart(text=_SAID),)),
         Message(role=Role.ASSISTANT, tool_calls=(_CALL,)),
         Message(role=Role.TOOL, parts=(TextPart(text="An interpreter."),), tool_call_id=_CALL.id),
     )
@@ -76,21 +87,22 @@ class TemplateRunner:
         )
         self._tags = any_of(text for text in literals if len(text.strip()) > 2 and not text.strip().isalnum())
         self._shape = SHAPES[0]
+        self._takes_parts = False
+        self._takes_parts = self._only_takes_parts()
         self._shape = self._learned_shape()
 
     def write(self, conversation: Conversation, *, now: datetime) -> Written:
         """Write the prompt; ``now`` is the local time, for templates that ask. Where no turn can stay open, a new one begins (S66).
 
         Raises ``InvalidRequest`` when the template refuses the conversation, when the prompt is too long or no valid text (seeds.md 2.6,
-        rule 5), and when a client's text cannot be kept apart from control tokens.
+        rule 5), and when a client's text cannot be kept apart from control tokens. A picture that the template leaves out is not in
+        the prompt.
         """
-        if conversation.continue_final:
-            try:
-                return Written(prompt=self._prompt(conversation, now))
-            except NoOpenTurnError:
-                closed = replace(conversation, continue_final=False, add_generation_prompt=True)
-                return Written(prompt=self._prompt(closed, now), stays_open=False)
-        return Written(prompt=self._prompt(conversation, now))
+        if not shows_pictures(conversation.messages):
+            return self._write(conversation, now)
+        shown = stand_in(conversation.messages, self.free_characters(conversation, now=now))
+        written = self._write(replace(conversation, messages=shown.messages), now)
+        return replace(written, prompt=shown.prompt(written.prompt))
 
     def attempt(self, conversation: Conversation, *, now: datetime) -> str:
         """What the template writes, with nothing checked and all turns closed. Raises ``InvalidRequest`` when it fails."""
@@ -101,6 +113,28 @@ class TemplateRunner:
         said = _Said()
         self._draft(conversation, now, said.pen)
         return free_characters([self._source, *said.all])
+
+    def _write(self, conversation: Conversation, now: datetime) -> Written:
+        if conversation.continue_final:
+            try:
+                return Written(prompt=self._prompt(conversation, now))
+            except NoOpenTurnError:
+                closed = replace(conversation, continue_final=False, add_generation_prompt=True)
+                return Written(prompt=self._prompt(closed, now), stays_open=False)
+        return Written(prompt=self._prompt(conversation, now))
+
+    def _only_takes_parts(self) -> bool:
+        """Whether this template writes what a user says in an array of parts, and leaves out what stands there as a string."""
+        asked = Conversation(messages=(Message(role=Role.USER, parts=(TextPart(text=_SAID),)),))
+        with suppress(InvalidRequest):
+            if _SAID in self.attempt(asked, now=_ANY_DAY):
+                return False
+        self._takes_parts = True
+        with suppress(InvalidRequest):
+            written = self.attempt(asked, now=_ANY_DAY)
+            # Between quotes it is the array itself that was written, by a template that takes it for a string.
+            return _SAID in written and not any(f"{quote}{_SAID}{quote}" in written for quote in "'\"")
+        return False
 
     def _learned_shape(self) -> CallShape:
         """How this template wants earlier calls: in the first shape in which it writes one."""
@@ -183,6 +217,8 @@ class TemplateRunner:
     def _run(self, draft: _Draft, mark: str | None) -> str:
         """What the template makes of a draft; with a ``mark``, what it writes before that."""
         messages = draft.messages if mark is None else marked(draft.messages, mark)
+        if self._takes_parts:
+            messages = [in_parts(message) for message in messages]
         written = run(self._template, {**draft.variables, "messages": messages})
         return written if mark is None else cut(written, mark)
 

@@ -8,7 +8,9 @@ from datetime import datetime
 
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.request import Conversation, TextPrompt
+from dragoman.dialects.failures import failed
 from dragoman.dialects.losses import endangers, marked
+from dragoman.dialects.pictures import loses_pictures
 from dragoman.dialects.repair import DEVELOPER_AS_SYSTEM, Messages, Repaired, first_change, least_repaired, repaired
 from dragoman.dialects.runner import TemplateRunner, Written
 from dragoman.dialects.thinking import unused
@@ -77,14 +79,21 @@ class ChatTemplate:
                 conversation, repaired(known.messages, (DEVELOPER_AS_SYSTEM,)), "it knows no developer"
             )
         outcome = self._outcome(spoken(known.messages), now)
-        doubtful = isinstance(outcome, InvalidRequest) or endangers(known.messages, prompt=outcome.prompt.text)
+        doubtful = (
+            isinstance(outcome, InvalidRequest)
+            or loses_pictures(known.messages, outcome.prompt)
+            or endangers(known.messages, prompt=outcome.prompt.text)
+        )
         better = least_repaired(known.messages, fits) if doubtful and not fits(known.messages) else None
         if better is not None:
             reason = outcome.message if isinstance(outcome, InvalidRequest) else "it leaves out some of the text"
             mended = self._allowed(conversation, better, reason)
-            return self._runner.write(spoken(mended.messages), now=now), (*known.words, *mended.words)
+            known = Repaired(mended.messages, (*known.words, *mended.words))
+            outcome = self._runner.write(spoken(known.messages), now=now)
         if isinstance(outcome, InvalidRequest):
             raise outcome
+        if loses_pictures(known.messages, outcome.prompt):
+            raise failed("it leaves out a picture")
         return outcome, known.words
 
     def _outcome(self, conversation: Conversation, now: datetime) -> Written | InvalidRequest:

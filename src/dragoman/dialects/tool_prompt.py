@@ -20,8 +20,10 @@ from itertools import groupby
 from typing import Final
 
 from dragoman.core.json import JsonObject
-from dragoman.core.request import Conversation, Message, Role, TextPart, ToolCall, ToolMode, ToolSpec
+from dragoman.core.request import Conversation, Message, Part, Role, TextPart, ToolCall, ToolMode, ToolSpec
 from dragoman.dialects.messages import in_call_order
+from dragoman.dialects.pictures import stand_in
+from dragoman.dialects.veil import free_characters
 
 _BEFORE: Final = "You can call these tools:"
 
@@ -73,15 +75,20 @@ def without_tools(conversation: Conversation, words: ToolWords = TAGS) -> Conver
 def _turns(messages: Sequence[Message], words: ToolWords) -> Iterator[Message]:
     for role, group in groupby(messages, key=lambda message: message.role):
         if role is Role.TOOL:
-            yield Message(role=Role.USER, parts=_text(words.results([result.text for result in group])))
+            yield Message(role=Role.USER, parts=_results(tuple(group), words))
             continue
         for message in group:
             yield message if not message.tool_calls else _called(message, words)
 
 
+def _results(results: Sequence[Message], words: ToolWords) -> tuple[Part, ...]:
+    shown = stand_in(results, free_characters(result.text for result in results))
+    return shown.parts(words.results([result.text for result in shown.messages]))
+
+
 def _called(message: Message, words: ToolWords) -> Message:
     calls = words.calls(message.tool_calls)
-    return replace(message, parts=_text(f"{message.text}\n{calls}" if message.text else calls), tool_calls=())
+    return replace(message, parts=(*message.parts, *_text(f"\n{calls}" if message.text else calls)), tool_calls=())
 
 
 def _written(call: ToolCall) -> str:
@@ -101,7 +108,7 @@ def _introduced(messages: tuple[Message, ...], introduction: str) -> tuple[Messa
     """With the introduction behind the first instructions, or as such."""
     first = messages[0] if messages else None
     if first is not None and first.role in {Role.SYSTEM, Role.DEVELOPER}:
-        return (replace(first, parts=_text(f"{first.text}\n\n{introduction}")), *messages[1:])
+        return (replace(first, parts=(*first.parts, *_text(f"\n\n{introduction}"))), *messages[1:])
     return (Message(role=Role.SYSTEM, parts=_text(introduction)), *messages)
 
 
