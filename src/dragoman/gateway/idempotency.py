@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -21,6 +21,7 @@ from dragoman.core.limits import MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_REPLY_BYTES
 from dragoman.gateway.body import read_body
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.hangup import ClientGone
+from dragoman.gateway.options import READ_SECONDS
 from dragoman.gateway.shared_run import SharedRun
 from dragoman.store.base import KeptReply, Store
 
@@ -33,6 +34,9 @@ HEADER: Final = "Idempotency-Key"
 
 REPLAYED: Final = (b"idempotent-replayed", b"true")
 """Marks a reply that an earlier request began."""
+
+Answer = Callable[[Receive, Send], Awaitable[None]]
+"""Tells it to one client; raises what the application raised, and ``ClientGone`` when the client left."""
 
 _PER_REPLY: Final = frozenset({"connection", "date", "request-id", "x-request-id"})
 """Headers that are about one reply on one connection."""
@@ -49,39 +53,48 @@ class _Running:
 class Retries:
     """What runs under keys, and what was kept; one for all routes, since a key may not mean one thing here and another there.
 
-    ``grace``: seconds for which a run goes on after its last client left. ``limit``: bytes of an answer; a longer one is not kept,
-    and cannot be joined any more.
+    ``read_timeout``: seconds for a whole request body to arrive. ``grace``: seconds for which a run goes on after its last client
+    left. ``limit``: bytes of an answer; a longer one is not kept, and cannot be joined any more.
     """
 
-    def __init__(self, *, store: Store, grace: float = GRACE_SECONDS, limit: int = MAX_KEPT_REPLY_BYTES) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        read_timeout: float = READ_SECONDS,
+        grace: float = GRACE_SECONDS,
+        limit: int = MAX_KEPT_REPLY_BYTES,
+    ) -> None:
         self._store = store
+        self._read_timeout = read_timeout
         self._grace = grace
         self._limit = limit
         self._running: dict[tuple[str, str], _Running] = {}
         self._tasks: dict[asyncio.Task[None], SharedRun] = {}
         self._looking = asyncio.Lock()
 
-    async def serve(self, app: ASGIApp, key: str, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with what this key stands for; raises ``Conflict`` when that is something else, and what ``app`` raises."""
+    async def read(self, receive: Receive) -> bytes:
+        """The body of a request. Raises ``InvalidRequest`` and ``ClientGone`` as ``read_body``."""
+        return await read_body(receive, timeout=self._read_timeout)
+
+    async def answer(self, app: ASGIApp, key: str, body: bytes, scope: Scope) -> Answer:
+        """What this key stands for; a run of ``app`` that begins now, if nothing yet. Raises ``Conflict`` when it is something else."""
         name = (caller_of(scope).isolation, key)
         digest = digest_of(scope["method"], scope["path"], body)
         # One at a time: between the two looks, nothing may go over from those that run to those that are kept.
         async with self._looking:
             known = self._joinable(name) or await self._store.kept_reply(*name)
-            run = SharedRun(app, scope, body, limit=self._limit, grace=self._grace)
             if known is None:
+                run = SharedRun(app, scope, body, limit=self._limit, grace=self._grace)
                 self._begin(name, _Running(digest=digest, run=run))
-        del body  # the run lets go of it, too, once it was read
-        if known is None:
-            await run.follow(receive, send)
-            return
+                return run.follow
         if known.digest != digest:
             raise _mismatch()
         match known:
             case _Running(run=earlier):
-                await earlier.follow(receive, _marking(send))
+                return _again(earlier.follow)
             case KeptReply():
-                await _replay(known, _marking(send))
+                return _again(_replay(known))
             case _:
                 assert_never(known)
 
@@ -117,14 +130,12 @@ class Retries:
 class Idempotent:
     """An application whose requests may carry a key; those without one are none of our business.
 
-    ``timeout`` bounds the wait for the whole body, in seconds. Raises ``InvalidRequest`` and ``Conflict`` for the handlers around it,
-    since what envelope an error has is the route's affair.
+    Raises ``InvalidRequest`` and ``Conflict`` for the handlers around it, since what envelope an error has is the route's affair.
     """
 
-    def __init__(self, app: ASGIApp, *, retries: Retries, timeout: float) -> None:
+    def __init__(self, app: ASGIApp, retries: Retries) -> None:
         self._app = app
         self._retries = retries
-        self._timeout = timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = idempotency_key(scope["headers"]) if scope["type"] == "http" else None
@@ -132,9 +143,9 @@ class Idempotent:
             await self._app(scope, receive, send)
             return
         try:
-            await self._retries.serve(
-                self._app, key, await read_body(receive, timeout=self._timeout), scope, receive, send
-            )
+            # The body has no name here: it may be large, and the answer may take long.
+            answer = await self._retries.answer(self._app, key, await self._retries.read(receive), scope)
+            await answer(receive, send)
         except ClientGone:
             logger.debug("the client left; a retry may still come")
 
@@ -175,19 +186,27 @@ def _reply(running: _Running) -> KeptReply | None:
     )
 
 
-async def _replay(reply: KeptReply, send: Send) -> None:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body, "more_body": False})
+def _replay(reply: KeptReply) -> Answer:
+    """Sends what was kept."""
+
+    async def replay(_: Receive, send: Send) -> None:
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body, "more_body": False})
+
+    return replay
 
 
-def _marking(send: Send) -> Send:
-    """A ``send`` that says of a reply that it is not this request's own."""
+def _again(answer: Answer) -> Answer:
+    """Says that the reply is an earlier one's."""
 
-    async def marked(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], REPLAYED]}
-        await send(message)
+    async def marked(receive: Receive, send: Send) -> None:
+        async def mark(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], REPLAYED]}
+            await send(message)
+
+        await answer(receive, mark)
 
     return marked
 

@@ -70,7 +70,7 @@ class Place:
         self.cook = Cook(*courses)
         self.store = KeptReplies()
         self.retries = Retries(store=self.store, **options)
-        route = Route("/dish", Idempotent(self.cook, retries=self.retries, timeout=30.0), methods=["POST"])
+        route = Route("/dish", Idempotent(self.cook, self.retries), methods=["POST"])
         self.client = Client(Starlette(routes=[route], exception_handlers={ServiceError: on_service_error}))
 
     def order(self, body: bytes = b"soup", headers: dict[str, str] = KEY):
@@ -260,12 +260,12 @@ async def test_an_answer_that_outgrew_the_limit_is_hung_up_on_at_once(leaves_fir
     assert place.cook.gone == 1
 
 
-@pytest.mark.parametrize("path", ["running", "kept"])
-async def test_another_body_under_the_key_is_a_conflict(path) -> None:
+@pytest.mark.parametrize("phase", ["running", "kept"])
+async def test_another_body_under_the_key_is_a_conflict(phase) -> None:
     place = Place(serving(b"a"))
     first = place.order()
     await settle()
-    if path == "kept":
+    if phase == "kept":
         place.cook.go.set()
         await first.end()
     other = await place.order(b"salad").end()
