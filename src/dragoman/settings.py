@@ -110,6 +110,14 @@ class Settings:
         Row("Network", "What chat answers call the model's reasoning: clients read one name or the other."),
     ] = "reasoning_content"
 
+    keep_billing_header: Annotated[
+        bool,
+        Row(
+            "Network",
+            "Leave `x-anthropic-billing-header` lines in system prompts; dropped, prompts that differ there alone share their prefix.",
+        ),
+    ] = False
+
     max_queue: Annotated[
         int, Row("Queue", "Requests that may wait for a slot; one more gets 429 with `queue_full`.", low=0)
     ] = 8
@@ -152,6 +160,18 @@ class Settings:
         Auto, Row("Engine", "Make an answer independent of what else runs and of what is cached.")
     ] = "auto"
 
+    store: Annotated[
+        str,
+        Row(
+            "Files",
+            "Where responses, conversations and replies for retries are kept: a SQLite file, `postgresql://…`, or `memory`.",
+        ),
+    ] = field(default="~/.local/share/dragoman/store.sqlite3", repr=False)
+    store_responses: Annotated[
+        int, Row("Files", "Responses and conversations that are kept; the longest unused go first.", low=1)
+    ] = 10_000
+    store_megabytes: Annotated[int, Row("Files", "Megabytes that they may take.", low=1)] = 1024
+    store_days: Annotated[float, Row("Files", "Days that one is kept after its last use.", low=0.001, high=36500)] = 30.0
     cache_dir: Annotated[Path, Row("Files", "Where measurements of a model on this machine are kept.")] = Path(
         "~/.cache/dragoman"
     )
@@ -182,6 +202,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) 
         for key, value in _from_file(rows, config):
             given.setdefault(key, value)
     given.setdefault("cache_dir", _default_cache_dir(env))
+    given.setdefault("store", str(_default_data_dir(env) / "store.sqlite3"))
     origins = given.get("cors_origins")
     if isinstance(origins, tuple):
         given["cors_origins"] = _merge_origins(origins)
@@ -226,6 +247,11 @@ def _from_file(rows: tuple[Option, ...], path: Path) -> Iterator[tuple[str, Valu
 def _default_cache_dir(environ: Mapping[str, str]) -> Path:
     base = environ.get("XDG_CACHE_HOME", "")
     return Path(base) / "dragoman" if base else Path("~/.cache/dragoman").expanduser()
+
+
+def _default_data_dir(environ: Mapping[str, str]) -> Path:
+    base = environ.get("XDG_DATA_HOME", "")
+    return Path(base) / "dragoman" if base else Path("~/.local/share/dragoman").expanduser()
 
 
 def _merge_origins(values: tuple[str, ...]) -> tuple[str, ...]:

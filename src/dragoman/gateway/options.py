@@ -26,6 +26,7 @@ class GatewayOptions:
     strict_fields: bool = False
     continue_assistant: bool = True
     reasoning_field: ReasoningField = "reasoning_content"
+    keep_billing_header: bool = False
     keepalive: float = KEEPALIVE_SECONDS
     read_timeout: float = READ_SECONDS
     max_body: int = MAX_BODY_BYTES

@@ -1,0 +1,171 @@
+"""The responses that are being made in the background: started, found again, cancelled, and seen to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from dragoman.core.errors import Code, EngineFailed, ServiceError
+from dragoman.core.events import Accepted, Finished
+from dragoman.gateway.answering import mistake
+from dragoman.gateway.responses.answer import Answer
+from dragoman.gateway.responses.broadcast import Broadcast
+from dragoman.serving.generation import Generation
+from dragoman.store.base import Store, StoredEvent
+from dragoman.surfaces.base import ServerEvent
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS: Final = 30.0
+"""Between two savings of a response that nothing happens to: who sees an older one knows that its server is gone."""
+
+STALE_SECONDS: Final = 3 * HEARTBEAT_SECONDS
+
+Begin = Callable[[Callable[[], None]], Awaitable[Generation]]
+"""Starts the generation; calls its argument when the request has a slot or waits for one."""
+
+
+class Run:
+    """One response. ``resumable``: its events are kept, because the client asked for a stream."""
+
+    def __init__(self, answer: Answer, store: Store, *, resumable: bool) -> None:
+        self.answer = answer
+        self.broadcast = Broadcast()
+        self._store = store
+        self.resumable = resumable
+        self._queued: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stopping = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, begin: Begin) -> None:
+        """Returns when it waits or runs, and is in the store. Raises ``ServiceError`` for what is wrong with it."""
+        self._write(self.answer.projector.opening())
+        self._task = asyncio.create_task(self._work(begin))
+        self._task.add_done_callback(lambda _: self.broadcast.end())
+        await asyncio.shield(self._queued)
+
+    def beat(self) -> bytes:
+        """Tells all who listen that it goes on; there is nothing that one of them gets alone."""
+        self._write([self.answer.projector.beat()])
+        return b""
+
+    async def cancel(self) -> None:
+        """End it before its time; returns when it has ended."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    async def stop(self) -> None:
+        """The server ends: the response fails."""
+        self._stopping = True
+        await self.cancel()
+
+    async def ended(self) -> None:
+        """Wait for its end."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
+    async def _work(self, begin: Begin) -> None:
+        generation: Generation | None = None
+        try:
+            async with self._heartbeat():
+                generation = await begin(self._on_queued)
+                await self._follow(generation)
+        except ServiceError as error:
+            await self._refused(error)
+        except asyncio.CancelledError:
+            await self._cancelled()
+        except Exception:
+            logger.exception("a background response failed by our own mistake")
+            await self._refused(mistake())
+        finally:
+            if generation is not None:
+                await generation.aclose()
+        await self._save_events()
+
+    def _on_queued(self) -> None:
+        if not self._queued.done():
+            self._queued.set_result(None)
+
+    async def _refused(self, error: ServiceError) -> None:
+        """Whoever started it hears of it as an error of his request, if he still waits; else the response has failed."""
+        if self._queued.done():
+            self._write(self.answer.projector.fail(error))
+            await self.answer.keep()
+        else:
+            self._queued.set_exception(error)
+
+    async def _follow(self, generation: Generation) -> None:
+        async for event in generation:
+            events = self.answer.projector.feed(event)
+            if isinstance(event, Accepted):
+                await self.answer.keep()
+            if isinstance(event, Finished):
+                await self.answer.settle()
+            self._write(events)
+
+    async def _cancelled(self) -> None:
+        if self._stopping:
+            error = EngineFailed("the server was stopped", code=Code.SHUTTING_DOWN)
+            self._write(self.answer.projector.fail(error))
+        else:
+            self._write(self.answer.projector.cancelled())
+        self._on_queued()
+        await self.answer.keep()
+
+    @asynccontextmanager
+    async def _heartbeat(self) -> AsyncIterator[None]:
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+                await self.answer.keep()
+
+        task = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ServiceError):
+                await task
+
+    def _write(self, events: list[ServerEvent]) -> None:
+        self.broadcast.write(event for event in events if event.event is not None)  # [DONE] is for each listener's end
+
+    async def _save_events(self) -> None:
+        if not self.resumable or self._queued.exception() is not None:
+            return
+        events = [
+            StoredEvent(sequence=number, name=event.event or "", data=event.data)
+            for number, event in enumerate(self.broadcast.events)
+        ]
+        await self._store.append_events(self.answer.owner, self.answer.id, events)
+
+
+class Runs:
+    """All that go on in this server."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[tuple[str, str], Run] = {}
+
+    async def start(self, answer: Answer, begin: Begin, *, resumable: bool) -> Run:
+        """Begin one. Raises ``ServiceError`` for what is wrong with it, or when there is no room."""
+        run = Run(answer, self._store, resumable=resumable)
+        await run.start(begin)
+        await answer.keep()
+        self._runs[answer.owner, answer.id] = run
+        watcher = asyncio.ensure_future(run.ended())
+        watcher.add_done_callback(lambda _: self._runs.pop((answer.owner, answer.id), None))
+        return run
+
+    def find(self, owner: str, id: str) -> Run | None:
+        """The one of this caller that goes on under this id."""
+        return self._runs.get((owner, id))
+
+    async def aclose(self) -> None:
+        """End all of them; those that are not done have failed."""
+        await asyncio.gather(*(run.stop() for run in tuple(self._runs.values())))

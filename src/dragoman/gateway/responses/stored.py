@@ -1,0 +1,134 @@
+"""Responses that were made, or are being made: read, followed, cancelled, deleted (S144)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from dragoman.core.errors import Code, Conflict, InvalidRequest
+from dragoman.core.json import JsonObject
+from dragoman.gateway.answering import Answering
+from dragoman.gateway.caller import caller_of
+from dragoman.gateway.event_stream import EventStream, raw
+from dragoman.gateway.replies import json_reply
+from dragoman.gateway.responses.context import UNFINISHED
+from dragoman.gateway.responses.desk import ResponsesDesk
+from dragoman.gateway.responses.listening import DONE, listen
+from dragoman.gateway.responses.pages import flag, page_object, page_wish, whole_number
+from dragoman.gateway.responses.runs import STALE_SECONDS
+from dragoman.store.base import StoredResponse
+from dragoman.surfaces.base import ServerEvent
+from dragoman.surfaces.responses_object import failed
+
+_LAST_NUMBER: Final = 2**53
+
+
+class _Shelf:
+    """The stored responses of callers."""
+
+    def __init__(self, desk: ResponsesDesk, answering: Answering) -> None:
+        self._desk = desk
+        self._answering = answering
+
+    async def _stored(self, request: Request) -> StoredResponse:
+        """The response. One that no server works on any more has failed, and is told so from now on."""
+        owner, id = _named(request)
+        stored = await self._desk.store.response(owner, id)
+        silent = self._answering.now() - stored.updated_at > STALE_SECONDS
+        if stored.body.get("status") in UNFINISHED and silent and self._desk.runs.find(owner, id) is None:
+            stored = _abandoned(stored)
+            await self._desk.store.save_response(owner, stored)
+        return stored
+
+
+class GetResponse(_Shelf):
+    """``GET /v1/responses/{id}`` as an ASGI application: the object as it is now, or with ``stream=true`` its events to their end."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if flag(request.query_params, "stream"):
+            await self._follow(request, send)
+        else:
+            stored = await self._stored(request)
+            await json_reply(stored.body)(scope, receive, send)
+
+    async def _follow(self, request: Request, send: Send) -> None:
+        owner, id = _named(request)
+        after = whole_number(request.query_params, "starting_after", 0, _LAST_NUMBER)
+        after = -1 if after is None else after
+        stored = await self._stored(request)
+        run = self._desk.runs.find(owner, id)
+        if run is not None and run.resumable:
+            options = self._answering.options
+            await listen(run, after=after, headers={}, options=options, receive=request.receive, send=send)
+            return
+        if run is None and stored.body.get("status") in UNFINISHED:
+            raise Conflict(f"{id} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
+        events = await self._desk.store.events(owner, id, -1)
+        if not events:
+            raise InvalidRequest(
+                f"{id} has no events: only a response that was made with background: true and stream: true can be followed",
+                code=Code.INVALID_VALUE,
+                param="stream",
+            )
+        stream = EventStream(send, keepalive=bytes, interval=self._answering.options.keepalive)
+        await stream.open(raw({}))
+        await stream.write(
+            ServerEvent(event.data, event=event.name or None) for event in events if event.sequence > after
+        )
+        await stream.write((DONE,))
+        await stream.close()
+
+
+class StoredResponses(_Shelf):
+    """The other endpoints."""
+
+    async def delete(self, request: Request) -> Response:
+        """Forget it; one that is being made is cancelled first."""
+        owner, id = _named(request)
+        if run := self._desk.runs.find(owner, id):
+            await run.cancel()
+        await self._desk.store.delete_response(owner, id)
+        return json_reply({"id": id, "object": "response", "deleted": True})
+
+    async def cancel(self, request: Request) -> Response:
+        """End a background response before its time. One that has ended stays as it is."""
+        owner, id = _named(request)
+        stored = await self._stored(request)
+        if not stored.background:
+            raise InvalidRequest(
+                f"{id} was not made in the background, so there is nothing to cancel: close its connection",
+                code=Code.INVALID_VALUE,
+                param="response_id",
+            )
+        if run := self._desk.runs.find(owner, id):
+            await run.cancel()
+        elif stored.body.get("status") in UNFINISHED:
+            raise Conflict(f"{id} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
+        return json_reply((await self._desk.store.response(owner, id)).body)
+
+    async def input_items(self, request: Request) -> Response:
+        """What it was an answer to."""
+        owner, id = _named(request)
+        await self._stored(request)
+        page = await self._desk.store.input_items(owner, id, page_wish(request.query_params))
+        return json_reply(page_object(page))
+
+
+def _named(request: Request) -> tuple[str, str]:
+    return caller_of(request.scope).isolation, request.path_params["id"]
+
+
+def _abandoned(stored: StoredResponse) -> StoredResponse:
+    body: JsonObject = failed(stored.body, "the server was stopped while it worked on this")
+    return StoredResponse(
+        id=stored.id,
+        created_at=stored.created_at,
+        body=body,
+        input=stored.input,
+        previous=stored.previous,
+        background=stored.background,
+    )
