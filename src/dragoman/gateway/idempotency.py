@@ -21,7 +21,6 @@ from dragoman.core.limits import MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_REPLY_BYTES
 from dragoman.gateway.body import read_body
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.hangup import ClientGone
-from dragoman.gateway.options import READ_SECONDS
 from dragoman.gateway.shared_run import SharedRun
 from dragoman.store.base import KeptReply, Store
 
@@ -53,29 +52,17 @@ class _Running:
 class Retries:
     """What runs under keys, and what was kept; one for all routes, since a key may not mean one thing here and another there.
 
-    ``read_timeout``: seconds for a whole request body to arrive. ``grace``: seconds for which a run goes on after its last client
-    left. ``limit``: bytes of an answer; a longer one is not kept, and cannot be joined any more.
+    ``grace``: seconds for which a run goes on after its last client left. ``limit``: bytes of an answer; a longer one is not kept,
+    and cannot be joined any more.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        read_timeout: float = READ_SECONDS,
-        grace: float = GRACE_SECONDS,
-        limit: int = MAX_KEPT_REPLY_BYTES,
-    ) -> None:
+    def __init__(self, *, store: Store, grace: float = GRACE_SECONDS, limit: int = MAX_KEPT_REPLY_BYTES) -> None:
         self._store = store
-        self._read_timeout = read_timeout
         self._grace = grace
         self._limit = limit
         self._running: dict[tuple[str, str], _Running] = {}
         self._tasks: dict[asyncio.Task[None], SharedRun] = {}
         self._looking = asyncio.Lock()
-
-    async def read(self, receive: Receive) -> bytes:
-        """The body of a request. Raises ``InvalidRequest`` and ``ClientGone`` as ``read_body``."""
-        return await read_body(receive, timeout=self._read_timeout)
 
     async def answer(self, app: ASGIApp, key: str, body: bytes, scope: Scope) -> Answer:
         """What this key stands for; a run of ``app`` that begins now, if nothing yet. Raises ``Conflict`` when it is something else."""
@@ -130,12 +117,14 @@ class Retries:
 class Idempotent:
     """An application whose requests may carry a key; those without one are none of our business.
 
-    Raises ``InvalidRequest`` and ``Conflict`` for the handlers around it, since what envelope an error has is the route's affair.
+    ``timeout`` bounds the wait for the whole body, in seconds. Raises ``InvalidRequest`` and ``Conflict`` for the handlers around it,
+    since what envelope an error has is the route's affair.
     """
 
-    def __init__(self, app: ASGIApp, retries: Retries) -> None:
+    def __init__(self, app: ASGIApp, *, retries: Retries, timeout: float) -> None:
         self._app = app
         self._retries = retries
+        self._timeout = timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = idempotency_key(scope["headers"]) if scope["type"] == "http" else None
@@ -144,7 +133,7 @@ class Idempotent:
             return
         try:
             # The body has no name here: it may be large, and the answer may take long.
-            answer = await self._retries.answer(self._app, key, await self._retries.read(receive), scope)
+            answer = await self._retries.answer(self._app, key, await read_body(receive, timeout=self._timeout), scope)
             await answer(receive, send)
         except ClientGone:
             logger.debug("the client left; a retry may still come")

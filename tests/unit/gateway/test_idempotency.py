@@ -70,7 +70,7 @@ class Place:
         self.cook = Cook(*courses)
         self.store = KeptReplies()
         self.retries = Retries(store=self.store, **options)
-        route = Route("/dish", Idempotent(self.cook, self.retries), methods=["POST"])
+        route = Route("/dish", Idempotent(self.cook, retries=self.retries, timeout=30.0), methods=["POST"])
         self.client = Client(Starlette(routes=[route], exception_handlers={ServiceError: on_service_error}))
 
     def order(self, body: bytes = b"soup", headers: dict[str, str] = KEY):
