@@ -114,3 +114,6 @@ MAX_IDEMPOTENCY_KEY_CHARS: Final = 255
 
 MAX_KEPT_REPLY_BYTES: Final = 16 * 1024 * 1024
 """An answer that a retry may get again; a streamed token takes some 250 bytes, so these are 60,000."""
+
+MAX_IMAGE_RATIO: Final = 200
+"""The longer side of a picture by the shorter; vision towers round the shorter one up, and would make a thread very large."""

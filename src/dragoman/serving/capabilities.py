@@ -10,8 +10,17 @@ from typing import Final, TypeAlias
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.limits import MAX_PROMPT_BYTES
-from dragoman.core.request import FillIn, Generate, Prompt, SamplingParams, TextPrompt, TokenPrompt
-from dragoman.engines.base import EngineInfo
+from dragoman.core.request import (
+    Conversation,
+    FillIn,
+    Generate,
+    Prompt,
+    PromptBatch,
+    SamplingParams,
+    TextPrompt,
+    TokenPrompt,
+)
+from dragoman.engines.base import IMAGES, EngineInfo
 from dragoman.serving.attribution import attributed
 from dragoman.serving.constraint import enforced
 from dragoman.serving.prompts import reads_out
@@ -44,6 +53,12 @@ def check(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo) ->
             code=Code.UNSUPPORTED_VALUE,
             feature="echo",
         )
+    if reads_out(operation.readout) is not None and any(_pictured(prompt) for prompt in prompts):
+        raise Unsupported(
+            "what stands for a picture are no tokens, so a prompt that shows one can not be read out",
+            code=Code.UNSUPPORTED_VALUE,
+            feature="echo" if operation.readout.echo else "prompt_logprobs",
+        )
     for engine_feature, feature in _needs(operation, prompts):
         if engine_feature not in info.features:
             raise Unsupported(
@@ -59,6 +74,20 @@ def check(operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo) ->
                 )
 
 
+def check_sight(source: Conversation | FillIn | PromptBatch | Prompt, info: EngineInfo) -> None:
+    """Raise ``Unsupported``, naming the first picture, where the model reads text alone; a template might mind something else first."""
+    if not isinstance(source, Conversation) or IMAGES in info.features:
+        return
+    for message in source.messages:
+        for picture in message.images:
+            raise Unsupported(
+                f"{picture.place or 'a picture'}: {info.model} reads text only, so it cannot be shown pictures",
+                code=Code.UNSUPPORTED_VALUE,
+                feature="messages",
+                param=picture.place or None,
+            )
+
+
 def check_text(prompt: Prompt, info: EngineInfo) -> None:
     """Raise ``InvalidRequest`` for text that may not be sent: NUL (seeds.md 2.6), too much, or a forged control token."""
     if not isinstance(prompt, TextPrompt):
@@ -71,6 +100,10 @@ def check_text(prompt: Prompt, info: EngineInfo) -> None:
         )
     if "special" not in info.features:
         _refuse_forgery(prompt, info)
+
+
+def _pictured(prompt: Prompt) -> bool:
+    return isinstance(prompt, TextPrompt) and bool(prompt.images)
 
 
 def _named_tokens(operation: Generate) -> Iterator[tuple[str, Iterable[int]]]:

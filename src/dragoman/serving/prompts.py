@@ -9,7 +9,7 @@ from typing import Final
 from dragoman.core.events import PromptRead, TokenRecord, Visibility
 from dragoman.core.request import Prompt, Readout, TextPrompt, TokenPrompt
 from dragoman.core.text import Utf8Decoder
-from dragoman.engines.base import Engine, EngineInfo
+from dragoman.engines.base import Engine, EngineImage, EngineInfo
 from dragoman.protocol.frames import Echo
 from dragoman.serving.pieces import Pieces
 
@@ -32,13 +32,20 @@ def reads_out(readout: Readout) -> int | None:
     return max((count for count in wanted if count is not None), default=None)
 
 
-async def view_of(prompt: Prompt, readout: Readout, engine: Engine, *, shown: str | None = None) -> PromptView:
+async def view_of(
+    prompt: Prompt,
+    readout: Readout,
+    engine: Engine,
+    *,
+    shown: str | None = None,
+    pictures: tuple[EngineImage, ...] = (),
+) -> PromptView:
     """The view of a prompt before it runs; ``shown`` is what the client calls its prompt, if it is not all of it (S47)."""
     if reads_out(readout) is not None or not (readout.echo or readout.token_ids):
         return PromptView(prompt=prompt, readout=readout)
     ids: tuple[int, ...] = ()
     if readout.token_ids:
-        ids = prompt.ids if isinstance(prompt, TokenPrompt) else await engine.tokenize(prompt)
+        ids = prompt.ids if isinstance(prompt, TokenPrompt) else await engine.tokenize(prompt, pictures)
     text = ""
     if readout.echo:
         text = shown if shown is not None else await _text(prompt, engine)

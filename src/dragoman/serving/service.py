@@ -18,7 +18,7 @@ from dragoman.core.observer import NullObserver, Observer
 from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, TextPrompt, Tokenize
 from dragoman.core.results import Detokenized, ModelCard, Tokenized
 from dragoman.dialects.base import Dialect
-from dragoman.engines.base import Engine, EngineInfo
+from dragoman.engines.base import IMAGES, Engine, EngineImage, EngineInfo
 from dragoman.serving import capabilities
 from dragoman.serving.answer import AnswerReader, RawText
 from dragoman.serving.best_of import BestOf
@@ -27,6 +27,7 @@ from dragoman.serving.constraint import grammar_for
 from dragoman.serving.fanout import Fanout
 from dragoman.serving.gate import RETRY_AFTER, Gate
 from dragoman.serving.generation import Generation, Single
+from dragoman.serving.images import PictureDecoder
 from dragoman.serving.lease import Lease, Tally
 from dragoman.serving.parts import Part, parts_of, prompts_of
 from dragoman.serving.pieces import Pieces
@@ -78,6 +79,7 @@ class Service:
         self._queue_timeout = queue_timeout
         self._observer = observer or NullObserver()
         self._pieces = Pieces(engine)
+        self._pictures = PictureDecoder()
         self._gate: Gate | None = None
         self._tally = Tally()
         self._draining = False
@@ -95,12 +97,14 @@ class Service:
         """
         arrived = self._clock()
         info = self._ready(operation.model)
+        capabilities.check_sight(operation.prompt, info)
         prompts = prompts_of(operation, self._dialect, info)
         capabilities.check(operation, prompts, info)
         grammar = grammar_for(operation, prompts[0], self._dialect, info)
         strict = self._strict(operation)
-        views = [await self._view(operation, prompt) for prompt in prompts]
-        parts = parts_of(operation, prompts, info, isolation, grammar)
+        pictures = await self._pictures.decode(prompts[0])  # a batch has none
+        views = [await self._view(operation, prompt, pictures) for prompt in prompts]
+        parts = parts_of(operation, prompts, info, isolation, grammar, pictures)
         gate = self._open_gate(info)
         lease = Lease(
             gate=gate,
@@ -147,10 +151,10 @@ class Service:
             return lambda: None
         return partial(StrictCalls, Signatures(conversation.tools))
 
-    async def _view(self, operation: Generate, prompt: Prompt) -> PromptView:
+    async def _view(self, operation: Generate, prompt: Prompt, pictures: tuple[EngineImage, ...]) -> PromptView:
         gap = operation.prompt
         shown = gap.before.text if isinstance(gap, FillIn) else None
-        return await view_of(prompt, operation.readout, self._engine, shown=shown)
+        return await view_of(prompt, operation.readout, self._engine, shown=shown, pictures=pictures)
 
     def _reader(self, operation: Generate, part: Part, info: EngineInfo) -> AnswerReader:
         conversation, prompt = operation.prompt, part.request.prompt
@@ -170,18 +174,25 @@ class Service:
     # --- tokens ----------------------------------------------------------------------------------------------------
 
     async def tokenize(self, operation: Tokenize) -> Tokenized:
-        """Tokens of a text; of a conversation, those that ``generate`` would report. Raises ``ServiceError``."""
+        """Tokens of a text; of a conversation, those that ``generate`` would report. Raises ``ServiceError``.
+
+        Where a picture stands, each id is the number behind the last token's.
+        """
         info = self._ready(operation.model)
         self._need_tokenizer(info)
         source = operation.source
+        capabilities.check_sight(source, info)
         prompt = self._dialect.render(source) if isinstance(source, Conversation) else source
         capabilities.check_text(prompt, info)
-        ids = await self._engine.tokenize(prompt)
-        strs = None
-        if operation.return_token_strs:
-            pieces = await self._engine.detokenize(ids)
-            strs = tuple(piece.decode(errors="replace") for piece in pieces)
+        ids = await self._engine.tokenize(prompt, await self._pictures.decode(prompt))
+        strs = await self._strs(ids, info) if operation.return_token_strs else None
         return Tokenized(ids=ids, context_length=info.context_length, strs=strs)
+
+    async def _strs(self, ids: tuple[int, ...], info: EngineInfo) -> tuple[str, ...]:
+        """The text of each token, empty for what is none."""
+        tokens = tuple(token for token in ids if token < info.vocabulary_size)
+        pieces = iter(await self._engine.detokenize(tokens))
+        return tuple(next(pieces).decode(errors="replace") if token < info.vocabulary_size else "" for token in ids)
 
     async def detokenize(self, operation: Detokenize) -> Detokenized:
         """Text of some tokens. Raises ``ServiceError``."""
@@ -213,7 +224,12 @@ class Service:
         card = replace(self._card, id=name)
         if self._engine.status != "ready":
             return card
-        return replace(card, context_length=self._engine.info.context_length)
+        info = self._engine.info
+        return replace(
+            card,
+            context_length=info.context_length,
+            input_modalities=("text", "image") if IMAGES in info.features else ("text",),
+        )
 
     @property
     def fingerprint(self) -> str | None:

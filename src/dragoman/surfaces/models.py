@@ -45,7 +45,7 @@ def model_object(card: ModelCard) -> JsonObject:
         "root": card.id,
         "max_model_len": card.context_length,
         "context_length": card.context_length,
-        "input_modalities": ["text"],
+        "input_modalities": list(card.input_modalities),
     }
 
 

@@ -43,6 +43,7 @@ def test_the_caps_are_these():
         "MAX_IMAGE_BYTES": 10_485_760,
         "MAX_IMAGES_BYTES": 20_971_520,
         "MAX_IMAGE_PIXELS": 67_108_864,
+        "MAX_IMAGE_RATIO": 200,
         "MAX_IDEMPOTENCY_KEY_CHARS": 255,
         "MAX_KEPT_REPLY_BYTES": 16_777_216,
     }
