@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,7 +139,6 @@ any_command = st.one_of(
     st.builds(TokenizeCommand, id=ids, payload=text_payloads, options=json_objects),
     st.builds(DetokenizeCommand, id=ids, ids=st.lists(tokens, max_size=20).map(tuple), special=st.booleans()),
 )
-images = st.builds(Image, id=ids, payload=payloads, grid_h=counts, grid_w=counts)
 
 
 def reread(data: bytes):
@@ -173,11 +173,14 @@ def test_every_command_survives_the_wire(command):
     assert commands(session) == [command]
 
 
-@given(images)
-def test_every_image_survives_the_wire(image):
+@given(any_command, st.lists(st.tuples(payloads, counts, counts), max_size=16))
+def test_a_command_and_its_images_survive_the_wire(command, pictures):
+    if isinstance(command, Submit | TokenizeCommand):
+        frames = (Image(id=command.id, payload=payload, grid_h=high, grid_w=wide) for payload, high, wide in pictures)
+        command = replace(command, images=tuple(frames))
     session = engine()
-    session.receive_data(gateway(start=READY + b"CAPS vision=1\nSTAT 0 0 0 0\n").send(image))
-    assert commands(session) == [image]
+    session.receive_data(gateway(start=READY + b"CAPS vision=1 ext=1\nMODEL 2\n{}\nSTAT 0 0 0 0\n").send(command))
+    assert commands(session) == [command]
 
 
 GRAMMAR = [
@@ -243,6 +246,8 @@ COMMANDS = [
         b"SUBMIT 8 0 5 16 0.7 0.9 ext=2\nhello{}\n",
         b"STOP 7\n",
         b"TOKENIZE 9 1\nx\n",
+        b"IMAGE 7 3 1 1 rgb=1\nRGB\n",
+        b"IMAGE 9 3 2 1 rgb=1\nRGB\n",
     ),
 ]
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from dragoman.core.errors import Cancelled, Code, ServiceError
 from dragoman.core.request import TextPrompt
-from dragoman.engines.base import EngineInfo, EngineOutput, EngineRequest, SpecialToken
+from dragoman.engines.base import EngineImage, EngineInfo, EngineOutput, EngineRequest, SpecialToken
 from dragoman.protocol.frames import Accept, Data, Done, Echo, Numeric
 
 FEATURES = frozenset(
@@ -139,7 +139,7 @@ class HandEngine:
         self._arrivals.put_nowait(stream)
         return stream
 
-    async def tokenize(self, prompt: TextPrompt) -> tuple[int, ...]:
+    async def tokenize(self, prompt: TextPrompt, images: tuple[EngineImage, ...] = ()) -> tuple[int, ...]:
         """One token a character: its code point."""
         self.tokenized.append(prompt)
         return tuple(map(ord, prompt.text))

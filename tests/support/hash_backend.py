@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.request import TextPrompt
-from dragoman.engines.backend import Computed, Grammars
+from dragoman.engines.backend import Computed, Eyes, Grammars
 from dragoman.scheduler.plan import Copy, Cut, Run
 
 END = 256
@@ -84,8 +84,10 @@ class HashBackend:
         paced: bool = False,
         broken: int | None = None,
         grammars: Grammars | None = None,
+        eyes: Eyes | None = None,
     ) -> None:
         self.context = context
+        self._eyes = eyes
         self._grammars = grammars
         self.vocabulary = ByteVocabulary()
         self.entered: SimpleQueue[tuple[Run, ...]] = SimpleQueue()
@@ -104,6 +106,10 @@ class HashBackend:
     def grammars(self) -> Grammars:
         assert self._grammars is not None, "this test has no compiler of grammars"
         return self._grammars
+
+    @property
+    def eyes(self) -> Eyes | None:
+        return self._eyes
 
     def edit(self, edits: Iterable[Cut | Copy]) -> None:
         for edit in edits:

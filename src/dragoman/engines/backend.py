@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.request import TextPrompt
+from dragoman.engines.base import EngineImage
 from dragoman.scheduler.plan import Copy, Cut, Run
 
 Logits: TypeAlias = NDArray[np.float32]
@@ -97,6 +98,33 @@ class Grammars(Protocol):
         ...
 
 
+class BadImage(Exception):
+    """A picture that the model can not take; the words are for people."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patch:
+    """A part of a picture that the model takes in one piece, as ``positions`` of its context. ``content`` is the backend's."""
+
+    positions: int
+    content: object
+
+
+class Eyes(Protocol):
+    """Makes of pictures what the model takes for tokens."""
+
+    def look(self, image: EngineImage) -> list[int | Patch]:
+        """What stands for a picture in a prompt: patches, and the tokens that the model wants around them. Raises ``BadImage``."""
+        ...
+
+    def encode(self, patch: Patch, wanted: Callable[[], bool], done: Callable[[BadImage | None], None]) -> None:
+        """Prepare a patch for ``compute``, beside the model; it may take seconds. ``done`` is called once, from any thread.
+
+        ``wanted`` is asked right before the work: what nobody wants any more is not done.
+        """
+        ...
+
+
 class Backend(Protocol):
     """A loaded model and its cache."""
 
@@ -113,6 +141,11 @@ class Backend(Protocol):
     @property
     def grammars(self) -> Grammars:
         """Its compiler of grammars."""
+        ...
+
+    @property
+    def eyes(self) -> Eyes | None:
+        """What it sees with; None where it reads text only."""
         ...
 
     def edit(self, edits: Iterable[Cut | Copy]) -> None:

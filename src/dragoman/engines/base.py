@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from hashlib import sha256
+from typing import Final, Protocol, TypeAlias
 
+from dragoman.core.limits import MAX_PROMPT_BYTES
 from dragoman.core.request import Prompt, SamplingParams, TextPrompt
 from dragoman.protocol.frames import Accept, Data, Done, Echo, Progress, Tool
 
@@ -34,13 +36,38 @@ class FillInTokens:
     middle: str
 
 
+MAX_PIXELS: Final = MAX_PROMPT_BYTES // 3
+"""Of one picture as an engine takes it, some 2,300 by 2,300: no vision tower looks closer. Whoever decodes scales down to it."""
+
+IMAGES: Final = "images"
+"""The feature of an engine that sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineImage:
+    """A decoded picture: rows from the top, three bytes for each pixel. Raises ``ValueError`` where ``rgb`` has not just those bytes."""
+
+    width: int
+    height: int
+    rgb: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width * self.height <= MAX_PIXELS or len(self.rgb) != 3 * self.width * self.height:
+            raise ValueError(f"{len(self.rgb)} bytes are no picture of {self.width} by {self.height} pixels")
+
+    @property
+    def digest(self) -> str:
+        """Names what is seen: equal pictures share a prefix in the cache, different ones never do."""
+        return sha256(b"%d %d " % (self.width, self.height) + self.rgb).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
     """What an engine said of itself and its model once it had loaded.
 
     ``features`` holds what it announced (``ids``, ``logprobs``, ``echo``, ``seed``, ``top_k``, ``min_p``, ``processors``,
-    ``stop_ids``, ``grammar``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``cancel-in-prefill``, ``invariant``,
-    ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits or draw otherwise,
+    ``stop_ids``, ``grammar``, ``ignore_eos``, ``tokenize``, ``special``, ``isolation``, ``images``, ``pin``, ``cancel-in-prefill``,
+    ``invariant``, ``deterministic``); absent means that it must not be asked for. ``processors`` are all that change logits or draw otherwise,
     ``min_tokens`` among them. ``fill_in`` is None where the vocabulary has no tokens for a gap.
     """
 
@@ -73,6 +100,9 @@ class EngineRequest:
     Three ask for what the older form of the protocol does not tell: ``token_ids`` for the ids of the generated tokens,
     ``special_tokens`` for control tokens among them, and ``reports``, where the engine can, for how far the prefill is, how much of the
     prompt was cached, and why not more.
+
+    ``images`` are the pictures of ``prompt.images`` in their order: one for each place there. The text has no marker for them, so nobody can
+    write one. ``keep_prefix`` asks that this prompt leaves the cache after others do; an engine that can not (``pin``) is not asked.
     """
 
     prompt: Prompt
@@ -89,6 +119,8 @@ class EngineRequest:
     reports: bool = False
     slot: int = 0
     isolation: str = ""
+    images: tuple[EngineImage, ...] = ()
+    keep_prefix: bool = False
 
 
 class EngineStream(Protocol):
@@ -133,8 +165,8 @@ class Engine(Protocol):
         """Hand a request over; its first output is ``Accept``. Raises ``ServiceError`` when it cannot be sent."""
         ...
 
-    async def tokenize(self, prompt: TextPrompt) -> tuple[int, ...]:
-        """Token ids of a text, exactly as ``submit`` would see them."""
+    async def tokenize(self, prompt: TextPrompt, images: tuple[EngineImage, ...] = ()) -> tuple[int, ...]:
+        """Token ids of a text, exactly as ``submit`` would see them. Each position of a picture is ``EngineInfo.vocabulary_size``."""
         ...
 
     async def detokenize(self, ids: tuple[int, ...], *, special: bool = True) -> tuple[bytes, ...]:

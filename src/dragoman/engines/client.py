@@ -18,13 +18,13 @@ from typing import TypeVar
 
 from dragoman.core.errors import Code, EngineFailed, Internal, Unsupported
 from dragoman.core.request import TextPrompt
-from dragoman.engines.base import EngineInfo, EngineRequest
+from dragoman.engines.base import EngineImage, EngineInfo, EngineRequest
 from dragoman.engines.calls import Call, Reply, Stream
 from dragoman.engines.clock import Clock, LoopClock, within
 from dragoman.engines.failures import not_accepted, shutting_down, silent, still_loading
 from dragoman.engines.link import DRAIN_SECONDS, LinkFactory
 from dragoman.engines.restart import RestartPolicy
-from dragoman.engines.submitting import payload_of, submit_command, text_options
+from dragoman.engines.submitting import submit_command, tokenize_command
 from dragoman.engines.supervisor import Status, Supervisor
 from dragoman.protocol.errors import LocalProtocolError
 from dragoman.protocol.frames import (
@@ -154,10 +154,10 @@ class EngineClient:
         await self._hand_over(stream)
         return stream
 
-    async def tokenize(self, prompt: TextPrompt) -> tuple[int, ...]:
-        """Token ids of a text. Raises as ``submit`` does."""
-        command = TokenizeCommand(id=next(self._ids), payload=payload_of(prompt), options=text_options(prompt))
-        return (await self._ask(command, Tokens)).ids
+    async def tokenize(self, prompt: TextPrompt, images: tuple[EngineImage, ...] = ()) -> tuple[int, ...]:
+        """Token ids of a text, with ``vocabulary_size`` for each position of a picture. Raises as ``submit`` does."""
+        info = await self._ready()
+        return (await self._ask(tokenize_command(next(self._ids), prompt, images, info), Tokens)).ids
 
     async def detokenize(self, ids: tuple[int, ...], *, special: bool = True) -> tuple[bytes, ...]:
         """The bytes of each id. Raises as ``submit`` does, and ``InvalidRequest`` for an id that is none."""

@@ -13,6 +13,7 @@ from secrets import randbits
 
 from dragoman.engines.backend import Constraint, Row, Vocabulary
 from dragoman.engines.intake import Intake
+from dragoman.engines.pictured import words
 from dragoman.engines.sampling import numeric, prepare, uniform
 from dragoman.protocol.frames import Numeric
 from dragoman.scheduler.sequence import Sequence
@@ -44,6 +45,7 @@ class Continuation:
         self._sampler = prepare(
             intake.sampling, min_tokens=intake.min_tokens, stop_token_ids=intake.stop_token_ids, vocabulary=vocabulary
         )
+        self._said = words(sequence.prompt)
         self._forced: deque[int] = deque()
         """What must come next: the constraint knows of it already."""
 
@@ -68,7 +70,7 @@ class Continuation:
         greedy = self._intake.sampling.temperature <= 0
         chance = 0.0 if greedy else uniform(self._seed, sequence.length)
         ceiling = None if constraint is None else constraint.ceiling()
-        token = self._sampler.pick(row, sequence.prompt, sequence.generated, chance, ceiling)
+        token = self._sampler.pick(row, self._said, sequence.generated, chance, ceiling)
         if not math.isfinite(row[token]):
             raise NotFinite
         if constraint is not None:

@@ -1,17 +1,20 @@
-"""A SUBMIT as the worker understands it: checked, tokenised, and with its budget clamped to the context."""
+"""A SUBMIT as the worker understands it: checked, tokenised, looked at, and with its budget clamped to the context."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dragoman.core.json import JsonObject
+from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_GRAMMAR_BYTES, MAX_TOKENS, MAX_TOP_LOGPROBS
 from dragoman.core.request import SamplingParams, TextPrompt
-from dragoman.engines.backend import Vocabulary
+from dragoman.engines.backend import BadImage, Eyes, Vocabulary
+from dragoman.engines.base import EngineImage
 from dragoman.engines.option_values import BadOption, boolean, bounded_text, integer, token_ids
+from dragoman.engines.pictured import Pictured, read_pictured
 from dragoman.engines.sampling_options import read_sampling
-from dragoman.protocol.frames import DetokenizeCommand, Submit, TokenizeCommand
+from dragoman.protocol.frames import DetokenizeCommand, Image, Submit, TokenizeCommand
 from dragoman.protocol.words import parse_ids
+from dragoman.scheduler.sequence import Stretch
 
 
 class Refused(Exception):
@@ -27,11 +30,14 @@ class Refused(Exception):
 class Intake:
     """``limit``: tokens that may be generated. ``bounded``: the client asked for less than the context has left.
 
-    ``logprobs`` and ``echo`` are numbers of alternatives, of generated tokens and of the prompt's; None is off.
+    ``logprobs`` and ``echo`` are numbers of alternatives, of generated tokens and of the prompt's; None is off. ``stretches`` are the
+    positions of the prompt's pictures. ``kept``: the prompt should leave the cache late.
     """
 
     slot: int
     prompt: tuple[int, ...]
+    stretches: tuple[Stretch, ...]
+    kept: bool
     limit: int
     bounded: bool
     sampling: SamplingParams
@@ -45,34 +51,42 @@ class Intake:
     extended: bool
 
 
-def read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake:
+def read_submit(command: Submit, vocabulary: Vocabulary, context: int, eyes: Eyes | None = None) -> Intake:
     """Check and tokenise a SUBMIT. Raises ``Refused``."""
     try:
-        return _read_submit(command, vocabulary, context)
+        return _read_submit(command, vocabulary, context, eyes)
     except BadOption as error:
         raise Refused("BAD_REQUEST", str(error)) from None
 
 
-def _read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intake:
+def _read_submit(command: Submit, vocabulary: Vocabulary, context: int, eyes: Eyes | None) -> Intake:
     options = command.extension or {}
     sampling = read_sampling(
         options, temperature=command.temperature, top_p=command.top_p, vocabulary_size=vocabulary.size
     )
     if command.ids:
-        prompt = _ids(command.payload, vocabulary.size)
+        pictured = Pictured(tokens=_ids(command.payload, vocabulary.size))
     else:
-        prompt = tuple(vocabulary.tokenize(_text(command.payload, options)))
+        pictured = _look(command.payload, options, command.images, vocabulary, eyes)
+    prompt, stretches = pictured.tokens, pictured.stretches
     if not prompt:
         raise Refused("EMPTY_PROMPT")
+    if stretches and stretches[-1].end == len(prompt):
+        raise Refused("BAD_REQUEST", "images can not end a prompt")
     room = context - len(prompt)
     if room < min(1, command.max_tokens):
         raise Refused("CONTEXT_EXCEEDED", f"{len(prompt)} {context}")
     logprobs = _alternatives(options, "logprobs")
     # In the older form one word asks for both, and 0 is off (S87).
     older = command.logprobs or None
+    echo = older if command.extension is None else _alternatives(options, "echo")
+    if stretches and echo is not None:
+        raise Refused("BAD_REQUEST", "echo can not describe pictures")
     return Intake(
         slot=command.slot,
         prompt=prompt,
+        stretches=stretches,
+        kept=command.pin,
         limit=min(command.max_tokens, room),
         bounded=command.max_tokens < room,
         sampling=sampling,
@@ -81,18 +95,19 @@ def _read_submit(command: Submit, vocabulary: Vocabulary, context: int) -> Intak
         ignore_eos=boolean(options, "ignore_eos"),
         grammar=bounded_text(options, "grammar", most_bytes=MAX_GRAMMAR_BYTES),
         logprobs=older if logprobs is None else logprobs,
-        echo=older if command.extension is None else _alternatives(options, "echo"),
+        echo=echo,
         isolation=str(options.get("isolation", "")),
         extended=command.extension is not None,
     )
 
 
-def read_tokenize(command: TokenizeCommand) -> TextPrompt:
-    """The text of a TOKENIZE. Raises ``Refused``."""
+def read_tokenize(command: TokenizeCommand, vocabulary: Vocabulary, eyes: Eyes | None = None) -> tuple[int, ...]:
+    """The tokens of a TOKENIZE; each position of a picture is the first number that is none. Raises ``Refused``."""
     try:
-        return _text(command.payload, command.options)
+        pictured = _look(command.payload, command.options, command.images, vocabulary, eyes)
     except BadOption as error:
         raise Refused("BAD_REQUEST", str(error)) from None
+    return tuple(token if token >= 0 else vocabulary.size for token in pictured.tokens)
 
 
 def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple[bytes, ...]:
@@ -103,6 +118,33 @@ def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple
         b"" if vocabulary.is_control(token) and not command.special else vocabulary.piece(token)
         for token in command.ids
     )
+
+
+def _look(
+    payload: bytes, options: JsonObject, frames: tuple[Image, ...], vocabulary: Vocabulary, eyes: Eyes | None
+) -> Pictured:
+    """Text and pictures as the model takes them: a frame for each place, and a place for each frame."""
+    prompt = _text(payload, options)
+    places = _places(payload, options.get("images", []))
+    if (frames or places) and eyes is None:
+        raise Refused("NOT_SUPPORTED", "images")
+    if len(places) != len(frames) or not all(frame.rgb for frame in frames):
+        raise Refused("BAD_REQUEST", "images and their places do not match")
+    images = [EngineImage(width=frame.grid_w, height=frame.grid_h, rgb=frame.payload) for frame in frames]
+    try:
+        return read_pictured(prompt, places, images, vocabulary, eyes)
+    except BadImage as error:
+        raise Refused("BAD_IMAGE", str(error)) from None
+
+
+def _places(payload: bytes, places: Json) -> list[int]:
+    """Bytes as characters: a place is an empty range."""
+    try:
+        if not isinstance(places, list) or not all(type(place) is int for place in places):
+            raise TypeError(places)
+        return [start for start, _ in _characters(payload, [(place, place) for place in places])]
+    except (TypeError, ValueError):
+        raise Refused("BAD_REQUEST", "images have no such place") from None
 
 
 def _ids(payload: bytes, size: int) -> tuple[int, ...]:

@@ -11,8 +11,10 @@ An extension holds only what was asked for:
 ``plain``                                  half-open byte ranges of the payload in which no special token is recognised
 ``parse_special``, ``add_special``         as in ``TextPrompt``, when false
 ``isolation``                              key of the prefix cache
+``images``                                 bytes of the payload before which the pictures stand, one for each IMAGE frame
 
-An older engine has one word for ``logprobs`` and ``echo``, so it gets the larger number and answers both.
+An older engine has one word for ``logprobs`` and ``echo``, so it gets the larger number and answers both. Its pictures are patches that
+only its own gateway knows to cut, so it gets none.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from dragoman.core import limits
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import TextPrompt, TokenPrompt
-from dragoman.engines.base import EngineInfo, EngineRequest
+from dragoman.engines.base import IMAGES, EngineImage, EngineInfo, EngineRequest
 from dragoman.engines.sampling_options import write_sampling
-from dragoman.protocol.frames import Submit
+from dragoman.protocol.frames import Image, Submit, TokenizeCommand
 from dragoman.protocol.words import format_ids, format_json
 
 NEEDS: Final[Mapping[str, str]] = {
@@ -38,6 +40,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "stop_token_ids": "stop_ids",
     "ignore_eos": "ignore_eos",
     "grammar": "grammar",
+    "images": IMAGES,
 } | dict.fromkeys(
     (
         "typical_p",
@@ -81,8 +84,22 @@ def submit_command(request_id: int, request: EngineRequest, info: EngineInfo, *,
         top_p=request.sampling.top_p,
         logprobs=_logprobs(request, extended=extended),
         ids=isinstance(request.prompt, TokenPrompt),
+        pin=request.keep_prefix and "pin" in info.features,  # a wish: an engine that can not do it is not asked
+        images=_frames(request_id, request.images),
         # The older form knows no request that generates nothing, and tells less: there an extension may be empty, but must be there.
         extension=extension if extended and (extension or _asks_for_more(request)) else None,
+    )
+
+
+def tokenize_command(
+    request_id: int, prompt: TextPrompt, images: tuple[EngineImage, ...], info: EngineInfo
+) -> TokenizeCommand:
+    """The command that asks for the tokens of ``prompt``. Raises as ``submit_command`` does."""
+    if prompt.images and IMAGES not in info.features:
+        raise _unsupported(IMAGES)
+    _match(prompt, images)
+    return TokenizeCommand(
+        id=request_id, payload=payload_of(prompt), options=text_options(prompt), images=_frames(request_id, images)
     )
 
 
@@ -114,6 +131,8 @@ def text_options(prompt: TextPrompt) -> dict[str, Json]:
         options["parse_special"] = False
     if not prompt.add_special:
         options["add_special"] = False
+    if prompt.images:
+        options["images"] = [byte for byte, _ in byte_spans(prompt.text, [(at, at) for at, _ in prompt.images])]
     return options
 
 
@@ -129,6 +148,19 @@ def byte_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, i
         character = end
         found.append((first, byte))
     return found
+
+
+def _match(prompt: TextPrompt | TokenPrompt, images: tuple[EngineImage, ...]) -> None:
+    """One picture for each place. Raises ``ValueError``: whoever built the request is wrong, no client."""
+    places = len(prompt.images) if isinstance(prompt, TextPrompt) else 0
+    if places != len(images):
+        raise ValueError(f"{len(images)} pictures for {places} places of the prompt")
+
+
+def _frames(request_id: int, images: tuple[EngineImage, ...]) -> tuple[Image, ...]:
+    return tuple(
+        Image(id=request_id, payload=image.rgb, grid_h=image.height, grid_w=image.width, rgb=True) for image in images
+    )
 
 
 def _logprobs(request: EngineRequest, *, extended: bool) -> int | None:
@@ -170,10 +202,16 @@ def _asks_for_more(request: EngineRequest) -> bool:
 def _refuse(request: EngineRequest, extension: JsonObject, info: EngineInfo, *, extended: bool) -> None:
     if isinstance(request.prompt, TokenPrompt) and "ids" not in info.features:
         raise _unsupported("ids")
+    _match(request.prompt, request.images)
     for key in extension:
         announced = key not in NEEDS or NEEDS[key] in info.features
         if not announced or not (extended or key in _OLDER):
             raise _unsupported(key)
+    if request.images and request.echo is not None:
+        message = (
+            "The log-probabilities of a prompt with pictures can not be told: most of its positions have no token."
+        )
+        raise Unsupported(message, code=Code.UNSUPPORTED_VALUE, feature="echo")
     if extended:
         _refuse_bulk(extension)
         return

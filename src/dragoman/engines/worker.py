@@ -1,23 +1,24 @@
 """The child's shell: commands in, one step after another, frames out. One thread works; another only reads.
 
 The loop is ``take commands → schedule → compute → draw → write``. The reading thread exists so that a cancel can interrupt a
-long chunk; it parses, and touches nothing else. A request with a grammar is compiled beside the loop, and is not scheduled before that.
+long chunk; it parses, and touches nothing else. Grammars are compiled and pictures encoded beside the loop, and a request is not scheduled
+before all of its own are there.
 """
 
 from __future__ import annotations
 
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from dragoman.engines.backend import Backend, BadGrammar, Compiled, Logits, Row
+from dragoman.engines.backend import Backend, BadGrammar, BadImage, Compiled, Logits, Patch, Row
 from dragoman.engines.continuing import Continuation, NotFinite, Token
+from dragoman.engines.inbox import Inbox
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
 from dragoman.engines.sampling import numeric
 from dragoman.protocol import EngineSession, RemoteProtocolError
@@ -32,11 +33,11 @@ from dragoman.protocol.frames import (
     Echo,
     Error,
     Frame,
-    Image,
     Numeric,
     Progress,
     Stop,
     Submit,
+    Telemetry,
     Text,
     TokenizeCommand,
     Tokens,
@@ -48,55 +49,31 @@ from dragoman.scheduler.sequence import Sequence
 INTERRUPT_ROWS = 32
 """A step with fewer rows ends sooner than it could be interrupted and done again."""
 
-READ_BYTES = 1 << 16
-
 _STATM = Path("/proc/self/statm")
 
 
 @dataclass(slots=True, kw_only=True)
 class _Job:
-    """A request that runs here. ``computed`` counts the prompt tokens that were given to the model for it."""
+    """A request that runs here. ``computed`` counts the prompt tokens that were given to the model for it.
+
+    ``awaited``: grammars and pictures that are still being prepared.
+    """
 
     intake: Intake
     sequence: Sequence
     continuation: Continuation
     echoed: int = 0
     computed: int = 0
+    awaited: int = 0
     first_token: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The grammar of a job, from the thread that compiled it."""
+    """The grammar of a job, or one of its pictures (None), from the thread that prepared it."""
 
     job: _Job
-    grammar: Compiled
-
-
-_Arrival: TypeAlias = Command | BadCommand | RemoteProtocolError | _Prepared | None
-"""None is the end of the input, and an error the gateway's broken framing."""
-
-
-@dataclass(slots=True)
-class _Inbox:
-    """What other threads have for the loop: commands from the reading one, and grammars."""
-
-    session: EngineSession
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    commands: queue.SimpleQueue[_Arrival] = field(default_factory=queue.SimpleQueue)
-
-    def read(self, descriptor: int, arrived: Callable[[Command | BadCommand], None]) -> None:
-        """Read until the input ends; runs on a thread of its own."""
-        try:
-            while data := os.read(descriptor, READ_BYTES):
-                with self.lock:
-                    self.session.receive_data(data)
-                    while (command := self.session.next_command()) is not None:
-                        self.commands.put(command)
-                        arrived(command)
-            self.commands.put(None)
-        except RemoteProtocolError as error:
-            self.commands.put(error)
+    result: Compiled | BadImage | None
 
 
 class Worker:
@@ -111,8 +88,9 @@ class Worker:
         slots: int,
         source: int = 0,
         sink: int = 1,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._inbox = _Inbox(session)
+        self._inbox: Inbox[_Prepared] = Inbox(session)
         self._session = session
         self._scheduler = scheduler
         self._backend = backend
@@ -120,10 +98,10 @@ class Worker:
         self._source = source
         self._sink = sink
         self._jobs: dict[int, _Job] = {}
-        self._compiling: set[int] = set()
+        self._preparing: set[int] = set()
         self._output = bytearray()
         self._interruptible: frozenset[int] = frozenset()
-        self._pictured = 0
+        self._clock = clock
         self._ended = False
 
     def run(self) -> None:
@@ -143,15 +121,15 @@ class Worker:
 
     def _take_commands(self) -> None:
         """Handle what has arrived; wait for something if there is nothing else to do."""
-        commands = self._inbox.commands
-        while (not self._ended or self._compiling) and (not self._scheduler.busy or not commands.empty()):
-            match commands.get():
+        arrivals = self._inbox.arrivals
+        while (not self._ended or self._preparing) and (not self._scheduler.busy or not arrivals.empty()):
+            match arrivals.get():
                 case None:
                     self._ended = True
                 case RemoteProtocolError() as error:
                     raise error
-                case _Prepared(job, grammar):
-                    self._begin(job, grammar)
+                case _Prepared(job, result):
+                    self._begin(job, result)
                 case command:
                     self._handle(command)
             self._flush()
@@ -167,11 +145,9 @@ class Worker:
                 case Stop(id):
                     self._finish(self._find(id), limited=False)
                 case TokenizeCommand():
-                    self._write(Tokens(command.id, tuple(vocabulary.tokenize(read_tokenize(command)))))
+                    self._write(Tokens(command.id, read_tokenize(command, vocabulary, self._backend.eyes)))
                 case DetokenizeCommand():
                     self._write(Text(command.id, read_detokenize(command, vocabulary)))
-                case Image():
-                    self._pictured = command.id  # its Submit follows, and is refused
                 case BadCommand():
                     self._answer_bad(command)
         except Refused as refusal:
@@ -192,14 +168,12 @@ class Worker:
         return self._jobs[id]
 
     def _submit(self, command: Submit) -> None:
-        if command.id == self._pictured:
-            raise Refused("NOT_SUPPORTED", "images")
         if not 0 <= command.slot < self._slots:
             raise Refused("BAD_REQUEST", "invalid cache slot")
         if any(job.intake.slot == command.slot for job in self._jobs.values()):
             raise Refused("SLOT_BUSY")
         vocabulary = self._backend.vocabulary
-        intake = read_submit(command, vocabulary, self._backend.context)
+        intake = read_submit(command, vocabulary, self._backend.context, self._backend.eyes)
         sequence = Sequence(
             id=command.id,
             prompt=intake.prompt,
@@ -207,34 +181,61 @@ class Worker:
             namespace=intake.isolation,
             echo=intake.echo is not None,
             bounded=intake.bounded,
+            stretches=intake.stretches,
+            kept=intake.kept,
         )
         job = _Job(intake=intake, sequence=sequence, continuation=Continuation(intake, sequence, vocabulary))
         self._jobs[command.id] = job
-        if intake.grammar is None:
+        self._prepare(job)
+        if not job.awaited:
             self._scheduler.add(sequence)
-        else:
-            self._compiling.add(command.id)
-            self._backend.grammars.compile(intake.grammar, partial(self._prepared, job))
 
-    def _prepared(self, job: _Job, grammar: Compiled) -> None:
-        """Called from another thread, or from within ``compile``."""
-        self._inbox.commands.put(_Prepared(job, grammar))
+    def _prepare(self, job: _Job) -> None:
+        """Ask for all that a job needs before its first step."""
+        eyes, stretches, grammar = self._backend.eyes, job.sequence.stretches, job.intake.grammar
+        job.awaited = len(stretches) + (grammar is not None)
+        if job.awaited:
+            self._preparing.add(job.sequence.id)
+        for stretch in stretches:
+            assert eyes is not None
+            assert isinstance(stretch.content, Patch)
+            eyes.encode(stretch.content, partial(self._runs, job), partial(self._prepared, job))
+        if grammar is not None:
+            self._backend.grammars.compile(grammar, partial(self._prepared, job))
 
-    def _begin(self, job: _Job, grammar: Compiled) -> None:
-        """Schedule a job whose grammar is compiled, unless it has ended in the meantime."""
-        if self._jobs.get(job.sequence.id) is not job:
+    def _runs(self, job: _Job) -> bool:
+        """Whether a job has not ended; asked by other threads, too."""
+        return self._jobs.get(job.sequence.id) is job
+
+    def _prepared(self, job: _Job, result: Compiled | BadImage | None) -> None:
+        """Called from another thread, or from within ``compile`` and ``encode``."""
+        self._inbox.arrivals.put(_Prepared(job, result))
+
+    def _begin(self, job: _Job, result: Compiled | BadImage | None) -> None:
+        """Schedule a job once all is there, unless it has ended in the meantime."""
+        if not self._runs(job):
             return
-        if isinstance(grammar, BadGrammar):
-            self._end(job, _bad_grammar(job, grammar))
-            return
-        self._compiling.discard(job.sequence.id)
-        job.continuation.constraint = grammar
-        self._scheduler.add(job.sequence)
+        match result:
+            case BadGrammar():
+                self._end(job, _bad_grammar(job, result))
+                return
+            case BadImage():
+                self._end(job, Error(job.sequence.id, "BAD_IMAGE", str(result)))
+                return
+            case None:
+                # Pictures take seconds, and a gateway counts the silence of an engine that has work.
+                self._write(Telemetry("PERF", known=True, text=f"image {job.sequence.id}"))
+            case constraint:
+                job.continuation.constraint = constraint
+        job.awaited -= 1
+        if not job.awaited:
+            self._preparing.discard(job.sequence.id)
+            self._scheduler.add(job.sequence)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self) -> None:
-        plan = self._scheduler.schedule()
+        plan = self._scheduler.schedule(self._clock())
         self._backend.edit(plan.edits)
         for sequence in plan.admitted:
             self._accept(sequence)
@@ -345,7 +346,7 @@ class Worker:
 
     def _end(self, job: _Job, frame: Done | Error, *, keep: bool = True) -> None:
         del self._jobs[job.sequence.id]
-        self._compiling.discard(job.sequence.id)
+        self._preparing.discard(job.sequence.id)
         self._scheduler.finish(job.sequence, keep=keep)
         self._write(frame)
 

@@ -30,6 +30,9 @@ MAX_OPTION_CHARS: Final = 128
 SUBMIT_OPTIONS: Final = (b"logprobs", b"ids", b"pin", b"ext")
 """The keys of a SUBMIT, in the order in which we write them. The first three are older than ``CAPS ext=1``."""
 
+MAX_REQUEST_IMAGES: Final = 16
+"""Images of one command: an engine must not be made to hold more than 256 MiB before it knows what they are for."""
+
 _Words: TypeAlias = list[bytes]
 
 
@@ -42,8 +45,8 @@ class _Refusal(Exception):
         self.detail = detail
 
 
-def decode_command(words: _Words, payload: bytes) -> Command | BadCommand:
-    """The command of one line and its payload."""
+def decode_command(words: _Words, payload: bytes) -> Command | Image | BadCommand:
+    """The command of one line and its payload, or a picture for the one that follows."""
     try:
         number = request_id(words)
     except ValueError as error:
@@ -141,7 +144,19 @@ def _submit(number: int, words: _Words, payload: bytes) -> Submit:
 
 
 def _image(number: int, words: _Words, payload: bytes) -> Image:
-    return Image(id=number, payload=payload, grid_h=natural(words[3]), grid_w=natural(words[4]))
+    options = _options(words[5:], known=(b"rgb",))
+    image = Image(
+        id=number,
+        payload=payload,
+        grid_h=natural(words[3]),
+        grid_w=natural(words[4]),
+        rgb=flag(options.get(b"rgb", b"0")),
+    )
+    try:
+        check_image(image)
+    except ValueError as error:
+        raise _Refusal("BAD_FRAME", str(error)) from None
+    return image
 
 
 def _stop(number: int, _words: _Words, _payload: bytes) -> Stop:
@@ -173,7 +188,7 @@ def _decide(_number: int, _words: _Words, _payload: bytes) -> Command:
     raise _Refusal("NOT_SUPPORTED", "DECIDE")
 
 
-_DECODERS: Final[Mapping[bytes, Callable[[int, _Words, bytes], Command]]] = {
+_DECODERS: Final[Mapping[bytes, Callable[[int, _Words, bytes], Command | Image]]] = {
     b"SUBMIT": _submit,
     b"IMAGE": _image,
     b"STOP": _stop,
@@ -192,6 +207,16 @@ def check_submit(command: Submit) -> None:
         raise ValueError(f"top_p {command.top_p:.8g} is not above 0 and up to 1")
     if command.max_tokens == 0 and not command.logprobs and command.extension is None:
         raise ValueError("max_tokens 0 is for requests that are only scored, or extended")
+
+
+def check_image(image: Image) -> None:
+    """That an RGB picture has just its pixels, for both sides. What patches are is between an older engine and its model.
+
+    Raises ``ValueError``.
+    """
+    pixels = image.grid_h * image.grid_w
+    if image.rgb and not 0 < 3 * pixels == len(image.payload):
+        raise ValueError(f"{len(image.payload)} bytes are no picture of {image.grid_w} by {image.grid_h} pixels")
 
 
 def _options(words: Sequence[bytes], known: Sequence[bytes] = SUBMIT_OPTIONS) -> dict[bytes, bytes]:

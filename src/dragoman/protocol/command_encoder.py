@@ -9,7 +9,7 @@ from typing import assert_never
 
 from dragoman.core.json import JsonObject
 from dragoman.core.limits import MAX_EXTENSION_BYTES, MAX_PROMPT_BYTES, MAX_TOP_LOGPROBS
-from dragoman.protocol.command_decoder import check_submit
+from dragoman.protocol.command_decoder import MAX_REQUEST_IMAGES, check_image, check_submit
 from dragoman.protocol.errors import LocalProtocolError
 from dragoman.protocol.frames import Cancel, Command, DetokenizeCommand, Image, Stop, Submit, TokenizeCommand
 from dragoman.protocol.words import MAX_COUNT, MAX_ID, MAX_TOKEN_ID, format_ids, format_json
@@ -21,20 +21,36 @@ def encode_command(command: Command) -> bytes:
         raise LocalProtocolError(f"request id {command.id} is out of range")
     match command:
         case Submit():
-            return _submit(command)
-        case Image():
-            _bound(command.payload)
-            grid = (_count(command.grid_h), _count(command.grid_w))
-            return b"IMAGE %d %d %d %d\n%b\n" % (command.id, len(command.payload), *grid, command.payload)
+            return _images(command) + _submit(command)
         case Stop():
             return b"STOP %d\n" % command.id
         case Cancel():
             return b"CANCEL %d\n" % command.id
         case TokenizeCommand():
-            return _tokenize(command)
+            return _images(command) + _tokenize(command)
         case DetokenizeCommand():
             return _detokenize(command)
     assert_never(command)
+
+
+def _images(command: Submit | TokenizeCommand) -> bytes:
+    """What stands right before a command, in one piece with it (S107)."""
+    if len(command.images) > MAX_REQUEST_IMAGES:
+        raise LocalProtocolError(f"{len(command.images)} images are above {MAX_REQUEST_IMAGES}")
+    return b"".join([_image(image, command.id) for image in command.images])
+
+
+def _image(image: Image, number: int) -> bytes:
+    if image.id != number:
+        raise LocalProtocolError(f"an image of request {image.id} with request {number}")
+    _bound(image.payload)
+    grid = (_count(image.grid_h), _count(image.grid_w))
+    try:
+        check_image(image)
+    except ValueError as error:
+        raise LocalProtocolError(str(error)) from None
+    header = b"IMAGE %d %d %d %d%b" % (number, len(image.payload), *grid, b" rgb=1" if image.rgb else b"")
+    return b"%b\n%b\n" % (header, image.payload)
 
 
 def _submit(command: Submit) -> bytes:

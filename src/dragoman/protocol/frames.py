@@ -16,10 +16,25 @@ from dragoman.core.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture for the command of the same id. It is no command of its own: it is written and read as part of that one (S107).
+
+    ``payload`` is little-endian float32 patches of a grid, for older engines; or, where ``rgb`` is set, three bytes for each of
+    ``grid_h`` times ``grid_w`` pixels, rows from the top (extension).
+    """
+
+    id: int
+    payload: bytes = field(repr=False)
+    grid_h: int
+    grid_w: int
+    rgb: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Submit:
     """Run a prompt. ``extension`` is a JSON object for engines that announced ``ext=1``; None keeps the old bytes.
 
-    ``payload`` is UTF-8 text, or ASCII decimal ids when ``ids`` is set. ``logprobs`` None means off.
+    ``payload`` is UTF-8 text, or ASCII decimal ids when ``ids`` is set. ``logprobs`` None means off. ``images`` have the same id.
     """
 
     id: int
@@ -32,16 +47,7 @@ class Submit:
     ids: bool = False
     pin: bool = False
     extension: JsonObject | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """Patches for the ``Submit`` of the same id that follows at once."""
-
-    id: int
-    payload: bytes
-    grid_h: int
-    grid_w: int
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,12 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizeCommand:
-    """Ask for the tokens of a text (extension). ``options`` carries ``plain``, ``parse_special``, ``add_special``."""
+    """Ask for the tokens of a text (extension). ``options`` carries ``plain``, ``parse_special``, ``add_special``, ``images``."""
 
     id: int
     payload: bytes
     options: JsonObject = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +83,7 @@ class DetokenizeCommand:
     special: bool = True
 
 
-Command: TypeAlias = Submit | Image | Stop | Cancel | TokenizeCommand | DetokenizeCommand
+Command: TypeAlias = Submit | Stop | Cancel | TokenizeCommand | DetokenizeCommand
 
 
 @dataclass(frozen=True, slots=True)

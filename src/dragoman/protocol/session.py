@@ -12,6 +12,7 @@ nothing else is ever raised by reading.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Final, assert_never
 
 from dragoman.protocol.command_decoder import COMMAND_SIZES, decode_command
@@ -50,6 +51,7 @@ from dragoman.protocol.frames import (
     WireRequestFrame,
 )
 from dragoman.protocol.order import Exchange, Phase, startup_step
+from dragoman.protocol.pictures import Pictures
 from dragoman.protocol.reader import FrameReader
 from dragoman.protocol.words import MAX_ID, request_id, show
 
@@ -68,7 +70,6 @@ class GatewaySession:
         self._phase = Phase.LOADING
         self._caps: dict[str, str] = {}
         self._live: dict[int, Exchange] = {}
-        self._image: int | None = None
         self._held: tuple[list[bytes], bytes] | None = None
         self._failure: str | None = None
         self._skipped: Counter[str] = Counter()
@@ -214,19 +215,16 @@ class GatewaySession:
     # --- writing ---
 
     def send(self, command: Command) -> bytes:
-        """The bytes of ``command``, to be written whole: an ``Image`` and its ``Submit`` with nothing in between (S107).
+        """The bytes of ``command``, its pictures first, to be written whole, with nothing in between (S107).
 
         Raises ``LocalProtocolError``, and then nothing has changed: before READY, for an id that is live, for what the engine
         did not announce, for what the grammar can not say, and once the session is over. STOP and CANCEL may name any id.
         """
         self._check_sendable(command)
         data = encode_command(command)
-        self._image = None
         match command:
             case Submit() | TokenizeCommand() | DetokenizeCommand():
                 self._live[command.id] = Exchange(command)
-            case Image():
-                self._image = command.id
             case Stop() | Cancel():
                 if (exchange := self._live.get(command.id)) is not None:
                     exchange.stopped = True
@@ -239,17 +237,14 @@ class GatewaySession:
             raise LocalProtocolError(f"the session is over: {self._failure}")
         if not self.ready:
             raise LocalProtocolError("nothing may be sent before READY")
-        if self._image is not None and not (isinstance(command, Submit | Image) and command.id == self._image):
-            raise LocalProtocolError(f"the image of request {self._image} must be followed by its SUBMIT")
         if isinstance(command, Stop | Cancel):
             return
         if command.id in self._live:
             raise LocalProtocolError(f"request {command.id} is live")
-        if isinstance(command, Image) and self._caps.get("vision") != "1":
+        images = () if isinstance(command, DetokenizeCommand) else command.images
+        if images and self._caps.get("vision") != "1":
             raise LocalProtocolError("the engine did not announce vision=1")
-        newer = isinstance(command, TokenizeCommand | DetokenizeCommand) or (
-            isinstance(command, Submit) and command.extension is not None
-        )
+        newer = not isinstance(command, Submit) or command.extension is not None or any(image.rgb for image in images)
         if newer and not self._extended:
             raise LocalProtocolError("the engine did not announce ext=1")
 
@@ -265,6 +260,7 @@ class EngineSession:
         self._reader = FrameReader(COMMAND_SIZES, skip_unknown=False)
         self._phase = Phase.LOADING
         self._live: dict[int, Exchange] = {}
+        self._pictures = Pictures()
         self._failure: str | None = None
 
     @property
@@ -291,23 +287,37 @@ class EngineSession:
         """
         if self._failure is not None:
             raise RemoteProtocolError(f"the session is over: {self._failure}")
+        while (cut := self._cut()) is not None:
+            words, payload = cut
+            command = decode_command(words, payload)
+            if isinstance(command, Image) or (isinstance(command, BadCommand) and command.id and words[0] == b"IMAGE"):
+                self._pictures.hold(command)
+            else:
+                return self._open(command, self._pictures.take(command.id))
+        return None
+
+    def _cut(self) -> tuple[list[bytes], bytes] | None:
         try:
-            cut = self._reader.next()
+            return self._reader.next()
         except RemoteProtocolError as error:
             self._failure = str(error)
             raise
-        if cut is None:
-            return None
-        command = decode_command(*cut)
+
+    def _open(self, command: Command | BadCommand, pictures: tuple[Image, ...] | BadCommand) -> Command | BadCommand:
+        """Note what a command changes, and give it the pictures that stood before it."""
         match command:
             case Submit() | TokenizeCommand() | DetokenizeCommand():
                 if command.id in self._live:
                     return BadCommand(command.id, "DUPLICATE_ID", "the id is live")
+                if isinstance(pictures, BadCommand):
+                    return pictures
                 self._live[command.id] = Exchange(command)
+                if pictures and not isinstance(command, DetokenizeCommand):
+                    return replace(command, images=pictures)
             case Stop() | Cancel():
                 if (exchange := self._live.get(command.id)) is not None:
                     exchange.stopped = True
-            case Image() | BadCommand():
+            case BadCommand():
                 pass
             case _:
                 assert_never(command)

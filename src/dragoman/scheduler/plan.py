@@ -44,6 +44,11 @@ class Run:
         return self.start + len(self.tokens)
 
     @property
+    def content(self) -> object | None:
+        """What the backend computes instead of tokens, where these stand for it (``Stretch``)."""
+        return next((each.content for each in self.sequence.stretches if each.start == self.start), None)
+
+    @property
     def decodes(self) -> bool:
         """Whether it holds drawn tokens only: no part of the prompt, and none that were appended together."""
         return self.start >= max(len(self.sequence.prompt), self.sequence.read)

@@ -12,6 +12,9 @@ The theory in four rules:
 4.  Cells are credited for a bounded budget before it is admitted. If they run out all the same, idle sequences are dropped, oldest
     first, and then the youngest running one is preempted: it keeps its tokens, and computes them again later. Nobody starts before
     one that runs has ended: else what was preempted would come back at once, and neither would ever get on.
+
+Two refinements. A stretch of a prompt that can not be divided (a picture) is computed in one piece, and no prefix ends in it. Idle
+sequences whose client announced that it will come back are overwritten after all others (``keeping``).
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from dragoman.scheduler.ghosts import Ghosts
+from dragoman.scheduler.keeping import Keeping
 from dragoman.scheduler.miss import Found, Miss, why
 from dragoman.scheduler.plan import Copy, Cut, PlanDraft, Run, StepPlan
 from dragoman.scheduler.prefix_cache import Match, PrefixCache
@@ -66,6 +71,8 @@ class Scheduler:
         self._waiting: deque[Sequence] = deque()
         self._running: dict[int, Sequence] = {}
         self._last_used = [0] * options.sequences
+        self._keeping = Keeping(most=options.sequences // 2)
+        self._now = 0.0
         self._tick = 0
         self._emptied: list[Cut] = []
         self._pressed = False
@@ -94,8 +101,9 @@ class Scheduler:
                 self._ghosts.lose(sequence.tokens(0, sequence.computed), sequence.namespace, Miss.ANSWER)
         self._release(sequence, kept)
 
-    def schedule(self) -> StepPlan:
-        """Decide the next step."""
+    def schedule(self, now: float = 0.0) -> StepPlan:
+        """Decide the next step. ``now`` is in seconds, and matters only to what is kept."""
+        self._now = now
         draft = PlanDraft(edits=[*self._emptied])
         self._emptied.clear()
         self._admit(draft)
@@ -103,9 +111,10 @@ class Scheduler:
         budget = self._options.prefill_chunk
         for sequence in self._running.values():
             if budget > 0 and sequence.prefilling:
-                count = min(budget, sequence.pending)
-                budget -= count
-                draft.runs.append(_run(sequence, count))
+                count = sequence.next(budget)
+                if count <= budget or budget == self._options.prefill_chunk:  # a longer stretch has a step for itself
+                    budget -= count
+                    draft.runs.append(_run(sequence, count))
         return draft.finish()
 
     def advance(self, runs: Iterable[Run]) -> None:
@@ -130,9 +139,10 @@ class Scheduler:
             if seq_id not in self._running and self._cache.held(seq_id)
         ]
         if idle:
-            oldest = min(idle, key=lambda seq_id: self._last_used[seq_id])
+            oldest = min(idle, key=self._worth)
             self._lose(oldest, kept=0)
             self._cache.remove(oldest)
+            self._keeping.forget(oldest)
             return Cut(oldest, 0)
         if len(self._running) < 2:
             return None
@@ -175,6 +185,7 @@ class Scheduler:
             sequence.cached = placement.length
             sequence.miss = self._why(sequence, placement)
         self._lose(placement.target, kept=placement.length if placement.source == placement.target else 0)
+        self._keep_on(sequence, placement)
         if placement.source is None or placement.source == placement.target:
             if self._cache.held(placement.target):
                 draft.edits.append(Cut(placement.target, placement.length))
@@ -185,6 +196,15 @@ class Scheduler:
         self._running[placement.target] = sequence
         self._cache.insert(placement.target, sequence.tokens(0, sequence.length), sequence.namespace)
         draft.admitted.append(sequence)
+
+    def _keep_on(self, sequence: Sequence, placement: _Placement) -> None:
+        """A use makes what is kept last longer; a sequence that goes on in it is kept in its place."""
+        source, target = placement.source, placement.target
+        if source == target:
+            sequence.kept = sequence.kept or self._keeping.keeps(target, self._now)
+        elif source is not None:
+            self._keeping.use(source, self._now)
+        self._keeping.forget(target)
 
     def _why(self, sequence: Sequence, placement: _Placement) -> Miss | None:
         options, wanted = self._options, len(sequence.prompt) - 1
@@ -202,10 +222,11 @@ class Scheduler:
         """Where to run a sequence; None if it should wait for a prefix that is being computed."""
         tokens = sequence.tokens(0, sequence.length - 1)
         matches = [] if sequence.echo else self._cache.match(tokens, sequence.namespace)
-        best = max(map(self._usable, matches), key=lambda match: match.length, default=None)
+        usable = [self._usable(match, sequence) for match in matches]
+        best = max(usable, key=lambda match: match.length, default=None)
         have = best.length if best else 0
         worth = have + self._options.copy_cost
-        if any(match.length > worth and self._promises(match) for match in matches):
+        if any(sequence.border(match.length) > worth and self._promises(match) for match in matches):
             return None
         target, source = self._choose(best)
         return _Placement(
@@ -230,11 +251,11 @@ class Scheduler:
             return self._victim(idle), None
         return self._victim(others), best.seq_id
 
-    def _usable(self, match: Match) -> Match:
+    def _usable(self, match: Match, sequence: Sequence) -> Match:
         """The part of a match that is computed, and that the model can be cut back to."""
         holder = self._running.get(match.seq_id)
         held = holder.computed if holder else len(self._cache.held(match.seq_id))
-        length = min(match.length, held)
+        length = sequence.border(min(match.length, held))
         return Match(match.seq_id, length if self._options.cuttable or length == held else 0)
 
     def _promises(self, match: Match) -> bool:
@@ -246,8 +267,12 @@ class Scheduler:
         return [seq_id for seq_id in range(self._options.sequences) if seq_id not in self._running]
 
     def _victim(self, idle: list[int]) -> int:
-        """The idle cache sequence to overwrite: one that holds nothing, as near to the others as possible, or the oldest."""
-        return min(idle, key=lambda seq_id: (self._last_used[seq_id] if self._cache.held(seq_id) else -1, seq_id))
+        """The idle cache sequence to overwrite: one that holds nothing, as near to the others as possible, or the least worth."""
+        return min(idle, key=lambda seq_id: (self._worth(seq_id) if self._cache.held(seq_id) else _NOTHING, seq_id))
+
+    def _worth(self, seq_id: int) -> tuple[bool, int]:
+        """Kept ones are worth more than others, and what was used later more than what was used before."""
+        return self._keeping.keeps(seq_id, self._now), self._last_used[seq_id]
 
     def _release(self, sequence: Sequence, keep: int) -> None:
         seq_id = sequence.seq_id
@@ -256,8 +281,13 @@ class Scheduler:
         self._tick += 1
         self._last_used[seq_id] = self._tick
         self._cache.insert(seq_id, sequence.tokens(0, keep), sequence.namespace)
+        if sequence.kept and keep:
+            self._keeping.keep(seq_id, self._now)
         sequence.seq_id = None
         sequence.shared = 0
+
+
+_NOTHING: Final = (False, -1)
 
 
 def _run(sequence: Sequence, count: int) -> Run:

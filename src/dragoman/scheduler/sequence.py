@@ -7,6 +7,18 @@ from dataclasses import dataclass, field
 from dragoman.scheduler.miss import Miss
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Tokens ``start`` to ``end`` of a prompt that are computed together or not at all: a picture's. ``content`` is the backend's.
+
+    Their numbers are outside every vocabulary, and equal just where the contents are.
+    """
+
+    start: int
+    end: int
+    content: object = field(compare=False, repr=False)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Sequence:
     """A prompt that is being continued.
@@ -15,6 +27,7 @@ class Sequence:
     waits; ``computed`` counts its leading tokens whose keys and values are in it. ``cached`` of them were found when it was
     first admitted, and ``miss`` says why not more; ``shared`` of them are cells of a sequence that ran already when it was last admitted.
     Generated tokens before position ``read`` were appended together with others, and are computed as those of a prompt are.
+    ``stretches`` of the prompt are in order, and never its end. ``kept``: whoever asked will come back with this prompt and more.
     """
 
     id: int
@@ -23,6 +36,8 @@ class Sequence:
     namespace: str = ""
     echo: bool = False
     bounded: bool = True
+    stretches: tuple[Stretch, ...] = ()
+    kept: bool = False
     generated: list[int] = field(default_factory=list)
     seq_id: int | None = None
     computed: int = 0
@@ -46,6 +61,22 @@ class Sequence:
     def prefilling(self) -> bool:
         """Whether more than the newest token is still to be computed."""
         return not self.generated or self.pending > 1
+
+    def next(self, budget: int) -> int:
+        """How many of the pending tokens can be computed together: at most ``budget``, or one whole stretch of any length."""
+        ahead = self._ahead()
+        if ahead is None:
+            return min(budget, self.pending)
+        if ahead.start == self.computed:
+            return ahead.end - ahead.start
+        return min(budget, ahead.start - self.computed)
+
+    def border(self, length: int) -> int:
+        """The most leading tokens, at most ``length``, that end in no stretch."""
+        return next((each.start for each in self.stretches if each.start < length < each.end), length)
+
+    def _ahead(self) -> Stretch | None:
+        return next((each for each in self.stretches if each.end > self.computed), None)
 
     @property
     def exhausted(self) -> bool:

@@ -146,8 +146,9 @@ async def test_a_request_without_extensions_has_the_bytes_of_the_older_form():
 async def test_an_image_and_its_request_are_written_one_right_after_the_other():
     seeing = [Say(Ready()), Say(Caps({"ext": "1", "vision": "1"})), Say(Model(describe(INFO)))]
     async with running(engine_for({"see": say("x")}, startup=lambda _spawn: seeing)) as engine:
-        engine._supervisor.send(Image(id=9, payload=b"\0\0\x80?" * 2, grid_h=1, grid_w=2))
-        engine._supervisor.send(Submit(id=9, slot=0, payload=b"see", max_tokens=1, temperature=0.0, top_p=1.0))
+        image = Image(id=9, payload=b"\0\0\x80?" * 2, grid_h=1, grid_w=2)
+        command = Submit(id=9, slot=0, payload=b"see", max_tokens=1, temperature=0.0, top_p=1.0, images=(image,))
+        engine._supervisor.send(command)
         assert await engine.tokenize(TextPrompt(text="later")) == tuple(b"later")
     pair = b"IMAGE 9 8 1 2\n\0\0\x80?\0\0\x80?\nSUBMIT 9 0 3 1 0 1\nsee\n"
     assert sent(engine) == pair + b"TOKENIZE 1 5\nlater\n"

@@ -248,7 +248,9 @@ def test_tokenize_carries_its_options() -> None:
     command = TokenizeCommand(
         id=1, payload=b"ab", options={"plain": [[1, 2]], "parse_special": False, "add_special": False}
     )
-    assert read_tokenize(command) == TextPrompt(text="ab", plain=((1, 2),), parse_special=False, add_special=False)
+    vocabulary = Letters()
+    assert read_tokenize(command, vocabulary) == (97, 98)
+    assert vocabulary.seen == [TextPrompt(text="ab", plain=((1, 2),), parse_special=False, add_special=False)]
 
 
 def test_detokenize_shows_control_tokens_only_on_request() -> None:

@@ -17,7 +17,6 @@ from dragoman.protocol.frames import (
     Done,
     Echo,
     Error,
-    Image,
     Progress,
     Stop,
     Submit,
@@ -522,4 +521,3 @@ def test_an_image_alone_runs_nothing():
         desk.send(b"IMAGE 3 4 1 1\n....\n")
         assert generated(desk.ask(submit(4, "hello", 1))) == continuation(b"hello", 1)
         assert backend.entered.qsize() == 1
-    assert Image(id=3, payload=b"....", grid_h=1, grid_w=1).id == 3

@@ -16,9 +16,17 @@ def test_the_commands_of_the_older_form():
         b"STOP 7\nCANCEL 8\n",
         [
             Submit(id=7, slot=3, payload=b"What?\n", max_tokens=64, temperature=0.7, top_p=0.9),
-            Image(id=8, payload=b"\0\n\x80?", grid_h=1, grid_w=2),
             Submit(
-                id=8, slot=0, payload=b"1 22", max_tokens=16, temperature=0.0, top_p=1.0, logprobs=5, ids=True, pin=True
+                id=8,
+                slot=0,
+                payload=b"1 22",
+                max_tokens=16,
+                temperature=0.0,
+                top_p=1.0,
+                logprobs=5,
+                ids=True,
+                pin=True,
+                images=(Image(id=8, payload=b"\0\n\x80?", grid_h=1, grid_w=2),),
             ),
             Stop(7),
             Cancel(8),
@@ -98,7 +106,6 @@ def test_a_command_of_nobody_is_read_to_its_end(line, code):
         (b"TOKENIZE 7 1 ext=2\na[]\n", "BAD_FRAME"),
         (b"DETOKENIZE 7 3\n1,2\n", "BAD_FRAME"),
         (b"DETOKENIZE 7 1 special=x\n1\n", "BAD_REQUEST"),
-        (b"IMAGE 7 4 1\nabcd\n", "BAD_REQUEST"),
         (b"DECIDE 7 0 2\n{}\n", "NOT_SUPPORTED"),
     ],
 )

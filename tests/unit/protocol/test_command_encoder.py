@@ -16,7 +16,7 @@ def test_a_whole_transcript_of_the_older_form():
     session = gateway(start=READY + b"CAPS vision=1\nSTAT 0 0 0 0\n")
     transcript = [
         session.send(submit(7, slot=3, payload=b"What?\n", max_tokens=64, temperature=0.7, top_p=0.9)),
-        session.send(Image(id=8, payload=b"\0\0\x80?", grid_h=1, grid_w=2)) + session.send(submit(8, payload=b"See:")),
+        session.send(submit(8, payload=b"See:", images=(Image(id=8, payload=b"\0\0\x80?", grid_h=1, grid_w=2),))),
         session.send(Stop(7)),
         session.send(Cancel(8)),
     ]
@@ -105,7 +105,11 @@ def test_a_request_that_an_engine_would_refuse_is_not_sent(changes):
         TokenizeCommand(id=1, payload=b"", options={"x": float("nan")}),
         DetokenizeCommand(id=1, ids=(-1,)),
         DetokenizeCommand(id=1, ids=(2**31,)),
-        Image(id=1, payload=b"", grid_h=-1, grid_w=1),
+        submit(1, images=(Image(id=1, payload=b"", grid_h=-1, grid_w=1),)),
+        submit(1, images=(Image(id=2, payload=b"", grid_h=1, grid_w=1),)),
+        submit(1, images=(Image(id=1, payload=b"RGB", grid_h=1, grid_w=2, rgb=True),)),
+        submit(1, images=(Image(id=1, payload=b"", grid_h=0, grid_w=2, rgb=True),)),
+        submit(1, images=(Image(id=1, payload=b"RGB", grid_h=1, grid_w=1, rgb=True),) * 17),
     ],
 )
 def test_a_command_that_the_grammar_can_not_say_is_not_sent(command):
@@ -116,3 +120,18 @@ def test_a_command_that_the_grammar_can_not_say_is_not_sent(command):
 def test_a_payload_of_16_mib_is_sent():
     payload = b"a" * (16 * 1024 * 1024)
     assert gateway().send(submit(1, payload=payload)) == b"SUBMIT 1 0 16777216 16 0.7 0.9\n%b\n" % payload
+
+
+@pytest.mark.seeds("S107")
+def test_pictures_of_pixels_stand_before_their_command_in_one_piece():
+    pixel = Image(id=5, payload=b"RGB", grid_h=1, grid_w=1, rgb=True)
+    row = Image(id=5, payload=b"RGBRGB", grid_h=1, grid_w=2, rgb=True)
+    session = gateway(start=SEES)
+    places = {"images": [0, 1]}
+    assert session.send(submit(5, payload=b"ab", extension=places, images=(pixel, row))) == (
+        b'IMAGE 5 3 1 1 rgb=1\nRGB\nIMAGE 5 6 1 2 rgb=1\nRGBRGB\nSUBMIT 5 0 2 16 0.7 0.9 ext=16\nab{"images":[0,1]}\n'
+    )
+    six = Image(id=6, payload=b"RGB", grid_h=1, grid_w=1, rgb=True)
+    assert session.send(TokenizeCommand(id=6, payload=b"a", options={"images": [1]}, images=(six,))) == (
+        b'IMAGE 6 3 1 1 rgb=1\nRGB\nTOKENIZE 6 1 ext=14\na{"images":[1]}\n'
+    )

@@ -337,18 +337,18 @@ def test_extensions_are_sent_only_to_an_engine_that_announced_them(command):
     assert gateway().send(command)
 
 
-def test_an_image_goes_only_to_an_engine_that_sees_and_right_before_its_submit():
-    image = Image(id=1, payload=b"\0\0\0\0", grid_h=1, grid_w=1)
+def test_an_image_goes_only_to_an_engine_that_sees():
+    seen = submit(1, images=(Image(id=1, payload=b"\0\0\0\0", grid_h=1, grid_w=1),))
     with pytest.raises(LocalProtocolError, match="vision=1"):
-        gateway().send(image)
-    session = gateway(start=READY + b"CAPS vision=1\nSTAT 0 0 0 0\n")
-    session.send(image)
-    for other in (submit(2), Stop(3), Cancel(1)):
-        with pytest.raises(LocalProtocolError, match="followed by its SUBMIT"):
-            session.send(other)
-    assert session.send(image)
-    assert session.send(submit(1))
-    assert session.send(submit(2))
+        gateway().send(seen)
+    assert gateway(start=READY + b"CAPS vision=1\nSTAT 0 0 0 0\n").send(seen)
+
+
+def test_pixels_go_only_to_an_engine_with_extensions():
+    seen = submit(1, images=(Image(id=1, payload=b"RGB", grid_h=1, grid_w=1, rgb=True),))
+    with pytest.raises(LocalProtocolError, match="ext=1"):
+        gateway(start=READY + b"CAPS vision=1\nSTAT 0 0 0 0\n").send(seen)
+    assert gateway(start=READY + b"CAPS vision=1 ext=1\nMODEL 2\n{}\nSTAT 0 0 0 0\n").send(seen)
 
 
 def test_a_command_that_can_not_be_sent_changes_nothing():

@@ -124,6 +124,11 @@ class LlamaEngine:
         assert self._grammars is not None
         return self._grammars
 
+    @property
+    def eyes(self) -> None:
+        """It reads text only."""
+        return
+
     def edit(self, edits: Iterable[Cut | Copy]) -> None:
         """Cut and copy cache sequences."""
         self._cache.edit(edits)

@@ -44,7 +44,6 @@ from dragoman.protocol.frames import (
     Echo,
     Error,
     Frame,
-    Image,
     Numeric,
     Stop,
     Submit,
@@ -150,8 +149,6 @@ class Simulation:
                     self._write(Tokens(command.id, vocabulary.tokenize(read_text(command.payload, command.options))))
                 case DetokenizeCommand():
                     self._write(Text(command.id, read_pieces(command)))
-                case Image():
-                    pass  # the SUBMIT that follows is refused by whoever looks at features
                 case BadCommand():
                     self._write(Error(command.id, command.code, command.detail))
                 case _:
