@@ -86,7 +86,7 @@ def failure(error: ServiceError) -> JsonObject:
 
 
 def failed(body: JsonObject, message: str) -> JsonObject:
-    """A response object of which nobody works any more, through no fault of the client: what it has is what there will be."""
+    """A response object on which nobody works any more, through no fault of the client: what it has is what there will be."""
     output = body["output"]
     items = [_left(item) for item in output] if isinstance(output, Sequence) else output
     return {**body, "status": "failed", "error": {"code": "server_error", "message": message}, "output": items}
