@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from dragoman.core.errors import Cancelled, Code, EngineFailed, InvalidRequest, ServiceError, Unsupported
+from dragoman.core.json import JsonObject
 from dragoman.engines.link import ExitStatus, LinkBroken
 from dragoman.engines.submitting import NEEDS
 from dragoman.protocol.errors import RemoteProtocolError
@@ -127,20 +128,26 @@ def _feature(detail: str) -> str | None:
 
 
 def _context_exceeded(detail: str) -> InvalidRequest:
-    """Both spellings of seeds.md 2.4; the message names both numbers, in the words that clients search for."""
+    """Both spellings of seeds.md 2.4; the message names both numbers, in the words that clients search for.
+
+    ``details`` has them, too, for a contract whose clients search for other words.
+    """
+    details: JsonObject | None = None
     if pair := _PAIR.fullmatch(detail):
-        used, limit = pair.groups()
-        full = ", which leaves no room for an answer" if int(used) <= int(limit) else ""
+        used, limit = map(int, pair.groups())
+        full = ", which leaves no room for an answer" if used <= limit else ""
         message = f"The maximum context length is {limit} tokens, but the prompt has {used}{full}."
+        details = {"prompt_tokens": used, "context_length": limit}
     elif words := _WORDS.fullmatch(detail):
-        prompt, requested, capacity = words.groups()
+        prompt, requested, capacity = map(int, words.groups())
         message = (
             f"The maximum context length is {capacity} tokens, but the prompt has {prompt} tokens "
             f"and {requested} more were asked for."
         )
+        details = {"prompt_tokens": prompt, "context_length": capacity, "requested_tokens": requested}
     else:
         message = f"The prompt is longer than the model's context ({detail or 'no numbers given'})."
-    return InvalidRequest(message, code=Code.CONTEXT_LENGTH_EXCEEDED, feature="prompt")
+    return InvalidRequest(message, code=Code.CONTEXT_LENGTH_EXCEEDED, feature="prompt", details=details)
 
 
 def fault_failure(fault: Fault) -> EngineFailed:

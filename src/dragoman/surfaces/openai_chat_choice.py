@@ -14,9 +14,10 @@ from dragoman.core.events import (
 )
 from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.base import Call, Stamp
+from dragoman.surfaces.chunk_template import ChunkTemplate
 from dragoman.surfaces.openai_calls import CallForm, FunctionCallForm, MadeCall, ToolCallForm
 from dragoman.surfaces.openai_logprobs import chat_rows, token_ids
-from dragoman.surfaces.openai_stream import ChunkTemplate, ending
+from dragoman.surfaces.openai_stream import ending
 
 OPENING: Final[JsonObject] = {"role": "assistant", "content": "", "refusal": None}
 """What a choice begins with: whether it will have text or calls alone is not known yet."""

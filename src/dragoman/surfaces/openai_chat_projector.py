@@ -19,9 +19,10 @@ from dragoman.core.events import (
 )
 from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
+from dragoman.surfaces.chunk_template import ChunkTemplate
 from dragoman.surfaces.openai_chat_choice import OPENING, ChatChoice, ReasoningField
 from dragoman.surfaces.openai_logprobs import prompt_fields
-from dragoman.surfaces.openai_stream import KEEPALIVE, ChunkTemplate, Reply, choice_count
+from dragoman.surfaces.openai_stream import KEEPALIVE, Reply, choice_count
 
 
 class ChatProjector:

@@ -20,8 +20,9 @@ from dragoman.core.events import (
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Readout
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
+from dragoman.surfaces.chunk_template import ChunkTemplate
 from dragoman.surfaces.openai_logprobs import CompletionLogprobs, prompt_fields, token_ids
-from dragoman.surfaces.openai_stream import KEEPALIVE, ChunkTemplate, Reply, choice_count, ending
+from dragoman.surfaces.openai_stream import KEEPALIVE, Reply, choice_count, ending
 
 KIND = "text_completion"
 

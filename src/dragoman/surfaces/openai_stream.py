@@ -11,6 +11,7 @@ from dragoman.core.events import Accepted, ChoiceFinished, FinishReason, Reasoni
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import Generate, PromptBatch
 from dragoman.surfaces.base import Call, ServerEvent, Stamp
+from dragoman.surfaces.chunk_template import ChunkTemplate
 from dragoman.surfaces.openai_errors import envelope
 
 DONE: Final = ServerEvent(b"[DONE]")
@@ -18,26 +19,6 @@ KEEPALIVE: Final = b": keep-alive\n\n"
 """An SSE comment, which every known client skips."""
 
 encode: Final = msgspec.json.Encoder().encode
-
-
-class ChunkTemplate:
-    """A chunk of which only one string changes from token to token; the rest is encoded once.
-
-    Built from a whole chunk with ``HOLE`` in the place of the string, so that the fast chunks cannot have another
-    shape than the others. The string may stand in several ``holes``.
-    """
-
-    HOLE: Final = "\0"
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, chunk: JsonObject, *, holes: int = 1) -> None:
-        # The last matches: what stands before them came from the client or the operator, what follows is ours.
-        self._parts = encode(chunk).rsplit(encode(self.HOLE), holes)
-
-    def fill(self, text: str) -> ServerEvent:
-        """The chunk with this text."""
-        return ServerEvent(encode(text).join(self._parts))
 
 
 def sse(value: JsonObject) -> ServerEvent:
