@@ -1,0 +1,105 @@
+"""Entries: what an owner has under a name. To anybody else, and after its time, it is not there.
+
+The same query answers for an id that never was and for one of somebody else, so that neither words nor time tell them apart (S17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from dragoman.core.errors import Code, NotFound
+from dragoman.store import turns
+from dragoman.store.database import Writing
+from dragoman.store.names import MAX_NAME, is_name
+from dragoman.store.tables import ROW_BYTES, entries, responses
+
+
+class Kind(StrEnum):
+    """What an entry is."""
+
+    RESPONSE = "response"
+    CONVERSATION = "conversation"
+    REPLY = "reply"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Its row."""
+
+    key: int
+    id: str
+    kind: Kind
+    owner: str
+    created_at: int
+    used_at: float
+
+
+async def find(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, since: float = 0.0) -> Entry | None:
+    """The entry of that name, if it has been used ``since`` then."""
+    query = select(entries).where(
+        entries.c.owner == owner,
+        entries.c.kind == kind.value,
+        entries.c.id == (id if is_name(id) else ""),
+        entries.c.used_at >= since,
+    )
+    row = (await connection.execute(query)).one_or_none()
+    return None if row is None else entry_of(row)
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """A row of the table."""
+    return Entry(
+        key=row.key,
+        id=row.id,
+        kind=Kind(row.kind),
+        owner=row.owner,
+        created_at=row.created_at,
+        used_at=row.used_at,
+    )
+
+
+async def need(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, since: float) -> Entry:
+    """The same, or ``NotFound``."""
+    found = await find(connection, owner, kind, id, since=since)
+    if found is None:
+        raise missing(kind, id)
+    return found
+
+
+def missing(kind: Kind, id: str) -> NotFound:
+    """Nothing of that name, whatever the cause."""
+    code = Code.CONVERSATION_NOT_FOUND if kind is Kind.CONVERSATION else Code.RESPONSE_NOT_FOUND
+    return NotFound(f"no {kind.value} {id[:MAX_NAME]!r} is stored", code=code)
+
+
+async def add(writing: Writing, owner: str, kind: Kind, id: str, *, created_at: int, now: float, size: int) -> Entry:
+    """A new entry; ``size`` are the bytes of what hangs on it."""
+    values = {"owner": owner, "kind": kind.value, "id": id, "created_at": created_at, "used_at": now}
+    statement = insert(entries).values(size=ROW_BYTES + size, **values).returning(entries.c.key)
+    key: int = (await writing.connection.execute(statement)).scalar_one()
+    writing.bytes += ROW_BYTES + size
+    writing.entries += kind is not Kind.REPLY
+    return Entry(key=key, id=id, kind=kind, owner=owner, created_at=created_at, used_at=now)
+
+
+async def use(writing: Writing, key: int, *, now: float, grown: int = 0) -> None:
+    """It was used, and has ``grown`` by so many bytes."""
+    changed = {"used_at": now, "size": entries.c.size + grown}
+    await writing.connection.execute(update(entries).where(entries.c.key == key).values(changed))
+    writing.bytes += grown
+
+
+async def remove(writing: Writing, key: int) -> None:
+    """Take it out with all that hangs on it. The turns stay that others need."""
+    query = select(entries.c.kind, entries.c.size, responses.c.turn).outerjoin(responses).where(entries.c.key == key)
+    row = (await writing.connection.execute(query)).one()
+    await writing.connection.execute(delete(entries).where(entries.c.key == key))
+    writing.bytes -= row.size
+    writing.entries -= row.kind != Kind.REPLY
+    if row.turn is not None:
+        await turns.drop_unneeded(writing, row.turn)

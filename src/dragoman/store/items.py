@@ -1,0 +1,83 @@
+"""Items: the JSON objects of which turns and conversations consist, each found by its id, listed in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import FromClause, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from dragoman.core.errors import Code, NotFound
+from dragoman.core.json import JsonObject
+from dragoman.store.base import Page, PageWish
+from dragoman.store.documents import packed, unpacked
+from dragoman.store.names import MAX_NAME, is_name
+from dragoman.store.tables import ROW_BYTES, items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """What an item stands in: one of both."""
+
+    turn: int | None = None
+    conversation: int | None = None
+
+
+async def put(
+    connection: AsyncConnection,
+    owner: str,
+    holder: Holder,
+    new: Sequence[JsonObject],
+    *,
+    start: int = 0,
+    output: bool = False,
+) -> int:
+    """Add items from the position ``start`` on; how many bytes they count."""
+    documents = [packed(item) for item in new]
+    rows = [
+        {
+            "turn": holder.turn,
+            "conversation": holder.conversation,
+            "position": position,
+            "output": output,
+            "owner": owner,
+            "id": name if is_name(name := item.get("id")) else None,
+            "data": data,
+        }
+        for position, (item, data) in enumerate(zip(new, documents, strict=True), start)
+    ]
+    if rows:
+        await connection.execute(insert(items), rows)
+    return sum(ROW_BYTES + len(data) for data in documents)
+
+
+async def find(connection: AsyncConnection, owner: str, id: str) -> JsonObject:
+    """The newest item with that id. Raises ``NotFound``."""
+    query = select(items.c.data).where(items.c.owner == owner, items.c.id == (id if is_name(id) else ""))
+    data = (await connection.execute(query.order_by(items.c.key.desc()).limit(1))).scalar_one_or_none()
+    if data is None:
+        raise missing(id)
+    return unpacked(data)
+
+
+def missing(id: str) -> NotFound:
+    """No such item, or it is somebody else's."""
+    return NotFound(f"no item {id[:MAX_NAME]!r} is stored", code=Code.ITEM_NOT_FOUND)
+
+
+async def page(connection: AsyncConnection, listed: FromClause, wish: PageWish) -> Page:
+    """Part of a list that has the columns ``place``, ``key`` and ``id``. Raises ``NotFound`` if the item before it is not there."""
+    ascending = wish.order == "asc"
+    place = listed.c.place
+    query = select(items.c.data).join(listed, items.c.key == listed.c.key)
+    if wish.after is not None:
+        # An item may have been sent twice. Only the place that is last in this order leaves nothing to be listed again and again.
+        last = select(func.max(place) if ascending else func.min(place)).where(listed.c.id == wish.after)
+        after = (await connection.execute(last)).scalar_one() if is_name(wish.after) else None
+        if after is None:
+            raise missing(wish.after)
+        query = query.where(place > after if ascending else place < after)
+    query = query.order_by(place if ascending else place.desc()).limit(wish.limit + 1)
+    found = [unpacked(data) for data in (await connection.execute(query)).scalars()]
+    return Page(items=tuple(found[: wish.limit]), more=len(found) > wish.limit)
