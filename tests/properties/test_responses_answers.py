@@ -10,6 +10,7 @@ from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from dragoman.core.errors import Code, EngineFailed
 from dragoman.core.events import (
     ChoiceFinished,
     FinishReason,
@@ -22,8 +23,10 @@ from dragoman.core.events import (
     ToolCallEnded,
 )
 from dragoman.surfaces.responses_call import ResponsesCall
-from tests.support.response_answers import ACCEPTED, FINISHED, TOOLS, asked, fed, projector, read, told
+from support.event_order.responses import violations
+from support.response_answers import ACCEPTED, FINISHED, TOOLS, asked, fed, projector, read, told
 
+ENGINE_DIED = EngineFailed("the engine died", code=Code.ENGINE_CRASHED)
 EVENT = TypeAdapter(ResponseStreamEvent)
 RESPONSE = TypeAdapter(Response)
 LISTS = {"content_index": "content", "summary_index": "summary"}
@@ -135,6 +138,17 @@ def test_the_official_sdk_reads_what_is_sent(call: ResponsesCall, events):
     for index, text in texts.items():
         item = whole["output"][index]
         assert text == (item["arguments"] if item["type"] == "function_call" else item["content"][0]["text"])
+
+
+@given(CALLS, answers(), st.booleans(), st.data())
+def test_a_stream_keeps_the_order_of_the_contract_wherever_it_ends(call: ResponsesCall, events, queued, data):
+    answer = projector(call, queued=queued)
+    at = data.draw(st.integers(0, len(events)))
+    sent = [*answer.opening(), *fed(answer, events[:at])]
+    if at < len(events):
+        sent += answer.cancelled() if data.draw(st.booleans()) else answer.fail(ENGINE_DIED)
+    assert violations(b"".join(event.encode() for event in sent)) == []
+    assert read(sent)[-1]["response"] == json.loads(json.dumps(answer.result()))
 
 
 @given(CALLS, answers(), st.data())

@@ -5,6 +5,8 @@ Whatever makes an event takes its number by that, so it must be sent, and in tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import Final
 
 from dragoman.core.json import Json, JsonObject
@@ -16,17 +18,12 @@ class EventSequence:
     """Makes events, and counts them."""
 
     def __init__(self) -> None:
-        self._next = 0
+        self.take: Final[Callable[[], int]] = count().__next__
+        """Takes the number of an event that is made elsewhere."""
 
     def make(self, kind: str, **fields: Json) -> ServerEvent:
         """The next event. Its type is said twice, as the name of the event and in its data: clients read one of the two."""
         return ServerEvent(encode({"type": kind, "sequence_number": self.take(), **fields}), kind)
-
-    def take(self) -> int:
-        """The number of an event that is made elsewhere."""
-        number = self._next
-        self._next += 1
-        return number
 
 
 class ItemEvents:
@@ -57,7 +54,7 @@ class ItemEvents:
 class Deltas:
     """Events of one kind that differ in their number and in ``delta``; the rest is encoded once, for this is done per token."""
 
-    __slots__ = ("_after", "_before", "_between", "_kind", "_sequence")
+    __slots__ = ("_after", "_before", "_between", "_kind", "_take")
 
     _HOLE: Final = "\0"
 
@@ -65,10 +62,10 @@ class Deltas:
         event = {"type": kind, "sequence_number": self._HOLE, "delta": self._HOLE, **fields}
         # The first matches: what follows the holes is not looked at, whatever it is.
         self._before, self._between, self._after = encode(event).split(encode(self._HOLE), 2)
-        self._sequence = sequence
+        self._take = sequence.take
         self._kind = kind
 
     def make(self, text: str) -> ServerEvent:
         """The next event, with this text."""
-        number = b"%d" % self._sequence.take()
-        return ServerEvent(b"".join((self._before, number, self._between, encode(text), self._after)), self._kind)
+        data = b"%b%d%b%b%b" % (self._before, self._take(), self._between, encode(text), self._after)
+        return ServerEvent(data, self._kind)

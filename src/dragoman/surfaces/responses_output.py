@@ -73,7 +73,7 @@ class MessageItem:
         """Its one part."""
         return [self._part.begin()]
 
-    def add(self, text: str, rows: list[Json]) -> ServerEvent:
+    def add(self, text: str, rows: list[Json] | None) -> ServerEvent:
         """More text, with the rows of its tokens where log-probabilities were asked for."""
         return self._part.add(text, rows)
 

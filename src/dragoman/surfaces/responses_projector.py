@@ -163,20 +163,18 @@ class ResponsesProjector:
 
     def _say(self, event: TextDelta) -> list[ServerEvent]:
         """Text goes on in its message, or begins one. Rows without text wait for some, unless their message is there."""
-        rows = self._described(event)
+        rows = self._described(event) if self._call.logprobs else None
         if isinstance(self._open, MessageItem):
             return [self._open.add(event.text, rows)] if event.text or rows else []
         if not event.text:
-            self._rows += rows
+            self._rows += rows or ()
             return []
         message = MessageItem(self._place())
         opening = self._begin(message)
-        rows, self._rows = self._rows + rows, []
-        return [*opening, message.add(event.text, rows)]
+        waited, self._rows = self._rows, []
+        return [*opening, message.add(event.text, [*waited, *(rows or ())])]
 
     def _described(self, event: TextDelta) -> list[Json]:
-        if not self._call.logprobs:
-            return []
         return chat_rows(event.tokens, self._call.operation.readout.logprobs or 0)
 
     def _think(self, text: str) -> list[ServerEvent]:

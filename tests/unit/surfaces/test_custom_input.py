@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dragoman.surfaces.custom_input import CustomInput
-from tests.support.chunking import check_chunking
+from support.chunking import check_chunking
 
 PATCH = '*** Begin Patch\n*** Add File: "a\\b".py\n+\tprint("é 👩‍🚀")\n*** End Patch'
 

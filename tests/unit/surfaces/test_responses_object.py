@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from dragoman.core.errors import Code, EngineFailed, Internal, InvalidRequest, Overloaded, ServiceError, Unsupported
 from dragoman.core.events import FinishReason, Usage
 from dragoman.surfaces.responses_object import ResponseObject, failed, failure, usage_object
-from tests.support.response_answers import ECHO, ENDED, STAMP
+from support.response_answers import ECHO, ENDED, STAMP
 
 # Open Responses 2026-04-24, what its response resource requires; OpenAI's own required fields are among them.
 REQUIRED = {

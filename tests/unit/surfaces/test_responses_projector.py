@@ -20,7 +20,7 @@ from dragoman.core.events import (
     Visibility,
 )
 from dragoman.surfaces.sealed import unseal
-from tests.support.response_answers import (
+from support.response_answers import (
     ACCEPTED,
     CALLED,
     CUT,
