@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import pytest
+
 from dragoman.gateway.server import Server, build_server
 from support.house import CHAT, House
 
@@ -84,6 +86,22 @@ async def test_refusals_leave_the_connection_in_step() -> None:
         ):
             writer.write(request(method, path, body, *extra))
             assert (await read_reply(reader))[0] == status
+        writer.close()
+
+
+@pytest.mark.seeds("S14")
+@pytest.mark.parametrize("size", [1, 7, 4096])
+async def test_a_body_in_chunks_is_read_as_one(size) -> None:
+    """RFC 9112, 7.1; no length is announced."""
+    body = json.dumps({"prompt": "ab" * 50}).encode()
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    async with site() as place:
+        reader, writer = await place.connect()
+        for _ in range(2):  # the second one begins where the first has ended
+            writer.write(b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+            status, reply = await read_reply(reader)
+            assert (status, json.loads(reply)["tokens"]) == (200, [97, 98] * 50)
         writer.close()
 
 

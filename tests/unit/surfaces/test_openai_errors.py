@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import httpx2
 import pytest
+from openai import OpenAI
 from openai.types.shared import ErrorObject
 from pydantic import TypeAdapter
 
@@ -8,6 +10,7 @@ from dragoman.core import errors
 from dragoman.core.errors import (
     Cancelled,
     Code,
+    Conflict,
     EngineFailed,
     Forbidden,
     Internal,
@@ -91,3 +94,19 @@ def test_an_error_about_nothing_in_the_body_has_a_null_param():
 
 def test_the_exceptions_by_code_are_exceptions():
     assert all(value not in BY_KIND.values() for value in BY_CODE.values())
+
+
+@pytest.mark.parametrize(
+    "error, retried",
+    [
+        (Conflict("another body", code=Code.IDEMPOTENCY_MISMATCH), False),
+        (InvalidRequest("no", code=Code.INVALID_VALUE), False),
+        (Overloaded("full", code=Code.QUEUE_FULL), True),
+        (EngineFailed("soon", code=Code.ENGINE_LOADING), True),
+    ],
+)
+def test_the_sdk_retries_only_what_may_pass(error, retried):
+    """Left alone, it retries every 409."""
+    answer = reply(error)
+    response = httpx2.Response(answer.status, headers=answer.headers)
+    assert OpenAI(api_key="any")._should_retry(response) is retried
