@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""A request body: ``MAX_IMAGES_BYTES`` in base64 are 27 MiB, and a full 128k-token context of prose is under 1 MiB, tools included."""
+"""A request body: ``MAX_IMAGES_BYTES`` in base64 are 27 MiB, and ``MAX_BODY_TEXT_BYTES`` come on top."""
+
+MAX_BODY_TEXT_BYTES: Final = 4 * 1024 * 1024
+"""What a body may hold beside pictures in base64: its values take many times their bytes once they are read.
+
+A full 128k-token context of prose is under 1 MiB, tools included.
+"""
 
 MAX_JSON_DEPTH: Final = 64
 """Nesting of a body; real tool schemas stay under 20, and parsers recurse."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+import string
 from typing import Final
 
 import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
 
-from dragoman.core.errors import Code, InvalidRequest
+from dragoman.core.errors import Code, InvalidRequest, TooLarge
 from dragoman.core.json import JsonObject
-from dragoman.core.limits import MAX_JSON_DEPTH
+from dragoman.core.limits import MAX_BODY_TEXT_BYTES, MAX_JSON_DEPTH
 from dragoman.gateway.hangup import ClientGone
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -20,6 +21,12 @@ _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 _BRACKETS: Final = b"[]{}"
 _NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+
+_BASE64: Final = f"{string.ascii_letters}{string.digits}+/=\\".encode()
+"""With the backslash that some writers of JSON put before a slash."""
+
+_BLOCK: Final = 4096
+"""Bytes of which nothing is looked at but whether all are base64, so that a large body is judged in milliseconds."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -43,7 +50,9 @@ async def read_body(receive: Receive, *, timeout: float) -> bytes:
 
 
 def decode_object(body: bytes) -> JsonObject:
-    """The object in a body. Raises ``InvalidRequest`` (``invalid_json``)."""
+    """The object in a body. Raises ``InvalidRequest`` (``invalid_json``), and ``TooLarge`` for more than pictures can account for."""
+    if text_size(body) > MAX_BODY_TEXT_BYTES:
+        raise TooLarge(f"the body has more than {MAX_BODY_TEXT_BYTES} bytes beside pictures", code=Code.BODY_TOO_LARGE)
     if not shallow(body):
         raise _invalid(f"the body is nested more than {MAX_JSON_DEPTH} levels deep, or its brackets do not match")
     try:
@@ -53,6 +62,12 @@ def decode_object(body: bytes) -> JsonObject:
     if not isinstance(value, dict):
         raise _invalid("the body must be a JSON object")
     return value
+
+
+def text_size(body: bytes) -> int:
+    """Bytes of a body that are no picture: all but those in long runs of base64, give or take a block at each end of a run."""
+    blocks = (body[start : start + _BLOCK] for start in range(0, len(body), _BLOCK))
+    return sum(len(block) for block in blocks if block.translate(None, _BASE64))
 
 
 def shallow(body: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Reads OpenAI's ``messages`` into a conversation; Chat Completions and /tokenize share it.
 
-Each fault is named by its path, such as ``messages.0.content.1``. Media are refused at the place where they stand. What an SDK
-makes of an answer is read when it comes back as a message: nulls, refusals, reasoning. In OpenAI's older form of calls the name of
+Each fault is named by its path, such as ``messages.0.content.1``. Media other than pictures are refused at the place where they stand.
+What an SDK makes of an answer is read when it comes back as a message: nulls, refusals, reasoning. In OpenAI's older form of calls the name of
 the function is what joins a call and its answer, and so becomes the id of the call.
 """
 
@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from dragoman.core.json import Json
-from dragoman.core.request import Message, Role, TextPart, ToolCall
+from dragoman.core.request import ImagePart, Message, Part, Role, TextPart, ToolCall
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.images import check_images, image_from_url
 from dragoman.surfaces.openai_message_schema import message_schema, union_by
 from dragoman.surfaces.readers import BOOLEAN, PROMPT_TEXT, TEXT, Place, Reader, array
 
 _FUNCTION_ROLE: Final = "function"
 _ROLES: Final = (*(role.value for role in Role), _FUNCTION_ROLE)
-_MEDIA: Final = ("image_url", "input_image", "input_audio", "audio_url", "video_url", "file")
+_MEDIA: Final = ("input_audio", "audio_url", "video_url", "file")
+_PICTURES: Final = ("image_url", "input_image")
+"""Chat's name for a picture, and that of Responses, which some clients send here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +39,34 @@ def _role(value: Json, at: Place) -> str:
     return name
 
 
-def _part(value: Json, at: Place) -> TextPart:
+def _part(value: Json, at: Place) -> Part:
     form = Form(value, PART_FIELDS, at)
     kind = form.require(PART_TYPE)
     if kind in _MEDIA:
-        raise at.unsupported(f'{at.path} is of type "{kind}": only text is supported')
+        raise at.unsupported(f'{at.path} is of type "{kind}": only text and pictures are supported')
     if kind == "refusal":
         return TextPart(text=form.require(PART_REFUSAL))
+    if kind in _PICTURES:
+        return form.require(PART_IMAGE)
     if kind != "text":
-        raise at.child("type").wrong(f'{at.path}.type must be "text"')
+        raise at.child("type").wrong(f'{at.path}.type must be "text" or "image_url"')
     return TextPart(text=form.require(PART_TEXT))
 
 
-def _content(value: Json, at: Place) -> tuple[TextPart, ...]:
+def _image(value: Json, at: Place) -> ImagePart:
+    """The official object, or its URL alone."""
+    if isinstance(value, str):
+        return image_from_url(TEXT.read(value, at), at)
+    form = Form(value, IMAGE_FIELDS, at)
+    return image_from_url(form.require(IMAGE_URL), form.place(IMAGE_URL))
+
+
+def _content(value: Json, at: Place) -> tuple[Part, ...]:
     if isinstance(value, str):
         return (TextPart(text=PROMPT_TEXT.read(value, at)),)
     if isinstance(value, list) and value:
         return tuple(_part(part, at.child(index)) for index, part in enumerate(value))
-    raise at.invalid("a string, or a non-empty array of text parts", value)
+    raise at.invalid("a string, or a non-empty array of parts", value)
 
 
 def _function(value: Json, at: Place) -> tuple[str, str]:
@@ -124,21 +137,45 @@ def _transcript(value: Json, at: Place) -> Transcript:
     for index, turn in enumerate(turns[:-1]):
         if turn.prefix:
             raise at.child(index).wrong(f"{at.child(index).path} is not the last message, so nothing can continue it")
-    return Transcript(messages=tuple(turn.messages[0] for turn in turns), prefix=turns[-1].prefix)
+    messages = tuple(turn.messages[0] for turn in turns)
+    check_images(messages, at)
+    return Transcript(messages=messages, prefix=turns[-1].prefix)
 
 
-PART_TYPE: Final = honoured("type", TEXT, '`"text"`, or `"refusal"` in what an assistant said.', required=True)
+IMAGE_URL: Final = honoured(
+    "url", TEXT, "A data URL of base64 that holds a PNG or a JPEG; nothing is fetched.", required=True
+)
+IMAGE_FIELDS: Final = Table(IMAGE_URL, ignored("detail", "The model sees every picture as closely as it can.", TEXT))
+
+PART_TYPE: Final = honoured(
+    "type",
+    TEXT,
+    '`"text"`, `"image_url"` in what a user or a tool said, or `"refusal"` in what an assistant said.',
+    required=True,
+)
 PART_TEXT: Final = honoured("text", PROMPT_TEXT, "The text.")
 PART_REFUSAL: Final = honoured("refusal", PROMPT_TEXT, "The words of a refusal; text like any other.")
+PART_IMAGE: Final = honoured(
+    "image_url",
+    Reader("an object", _image, {"anyOf": [IMAGE_FIELDS.schema, {"type": "string"}]}),
+    "The picture, where the model sees any: an object with `url`, or that alone.",
+)
+PART_DETAIL: Final = ignored("detail", "Where Responses has it; see `image_url`.", TEXT)
 PART_FIELDS: Final = Table(
     PART_TYPE,
     PART_TEXT,
+    PART_IMAGE,
     PART_REFUSAL,
+    PART_DETAIL,
     ignored("prompt_cache_breakpoint", "Prompts share their cached prefixes without a hint."),
     ignored("cache_control", "Prompts share their cached prefixes without a hint."),
 )
 
-_PART_SCHEMA: Final = union_by(PART_FIELDS, "type", {"text": ("text",), "refusal": ("refusal",)})
+_PART_SCHEMA: Final = union_by(
+    PART_FIELDS,
+    "type",
+    {"text": ("text",), "refusal": ("refusal",), **dict.fromkeys(_PICTURES, ("image_url",))},
+)
 
 FUNCTION_NAME: Final = honoured("name", PROMPT_TEXT, "The function that was called.", required=True)
 ARGUMENTS: Final = honoured("arguments", PROMPT_TEXT, "JSON as the model wrote it; it is not checked.", required=True)
@@ -167,7 +204,7 @@ ROLE: Final = honoured(
 CONTENT: Final = honoured(
     "content",
     Reader(
-        "a string, or a non-empty array of text parts",
+        "a string, or a non-empty array of parts",
         _content,
         {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART_SCHEMA, "minItems": 1}]},
     ),

@@ -9,6 +9,7 @@ def test_the_caps_are_these():
     caps = {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
     assert caps == {
         "MAX_BODY_BYTES": 33_554_432,
+        "MAX_BODY_TEXT_BYTES": 4_194_304,
         "MAX_JSON_DEPTH": 64,
         "MAX_PROMPT_BYTES": 16_777_216,
         "MAX_FRAME_BYTES": 65_536,

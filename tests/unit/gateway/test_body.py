@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.core.errors import Code, InvalidRequest
-from dragoman.gateway.body import check_content_type, decode_object, shallow
+from dragoman.core.errors import Code, InvalidRequest, TooLarge
+from dragoman.gateway.body import check_content_type, decode_object, shallow, text_size
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,30 @@ def test_what_a_foreign_page_may_send_unasked_is_refused(content_type) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         check_content_type(content_type)
     assert refusal.value.code is Code.UNSUPPORTED_MEDIA_TYPE
+
+
+PICTURE = b"iVBORw0KGgo/+=" * 300_000  # 4.2 MB
+
+
+def test_pictures_may_be_larger_than_all_text() -> None:
+    assert decode_object(b'{"a": "' + PICTURE + b'"}') == {"a": PICTURE.decode()}
+
+
+@pytest.mark.parametrize("writer", ["a", "/", "\\/"], ids=["letters", "slashes", "escaped_slashes"])
+def test_a_picture_counts_for_no_more_than_its_ends(writer: str) -> None:
+    body = b'{"a": "' + writer.encode() * 5_000_000 + b'"}'
+    assert text_size(body) <= 2 * 4096
+
+
+@pytest.mark.parametrize("text", ['{"a": "' + "x " * 3_000_000 + '"}', '{"a": [' + "0," * 3_000_000 + "0]}"])
+def test_text_and_values_may_not(text: str) -> None:
+    with pytest.raises(TooLarge) as refusal:
+        decode_object(text.encode())
+    assert refusal.value.code is Code.BODY_TOO_LARGE
+
+
+def test_text_beside_a_picture_may_be_as_large_as_without_one() -> None:
+    text = b"x " * 2_000_000
+    assert decode_object(b'{"a": "' + PICTURE + b'", "b": "' + text + b'"}')["b"] == text.decode()
+    with pytest.raises(TooLarge):
+        decode_object(b'{"a": "' + PICTURE + b'", "b": "' + text + text + b'"}')

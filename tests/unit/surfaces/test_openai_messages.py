@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+from typing import get_args, get_type_hints
+
 import pytest
 from openai.types import chat
+from openai.types.chat.chat_completion_content_part_image_param import ImageURL
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.request import Message, Role, TextPart, ToolCall
-from dragoman.surfaces.openai_messages import MESSAGE_FIELDS, MESSAGES, PART_FIELDS, TOOL_CALL_FIELDS, Transcript
+from dragoman.core.request import ImagePart, Message, Role, TextPart, ToolCall
+from dragoman.surfaces.openai_messages import (
+    IMAGE_FIELDS,
+    MESSAGE_FIELDS,
+    MESSAGES,
+    PART_FIELDS,
+    TOOL_CALL_FIELDS,
+    Transcript,
+)
 from dragoman.surfaces.readers import Place
+from support.pictures import data_url, file, image_url
 
 
 def read(*messages, at=None):
@@ -64,6 +75,8 @@ def test_every_field_of_openais_messages_has_a_row(official):
     [
         (chat.ChatCompletionContentPartTextParam, PART_FIELDS),
         (chat.ChatCompletionContentPartRefusalParam, PART_FIELDS),
+        (chat.ChatCompletionContentPartImageParam, PART_FIELDS),
+        (ImageURL, IMAGE_FIELDS),
         (chat.ChatCompletionMessageFunctionToolCallParam, TOOL_CALL_FIELDS),
         (chat.ChatCompletionMessageCustomToolCallParam, TOOL_CALL_FIELDS),
     ],
@@ -227,12 +240,12 @@ def test_a_fault_is_named_by_its_path(messages, param, code):
 @pytest.mark.parametrize(
     "part",
     [
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AA=="}},
         {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
         {"type": "file", "file": {"file_id": "f"}},
     ],
 )
-def test_a_part_that_is_no_text_is_refused_where_it_stands(part):
+def test_a_part_that_is_neither_text_nor_a_picture_is_refused_where_it_stands(part):
     error = refusal({"role": "user", "content": [{"type": "text", "text": "what"}, part]})
     assert isinstance(error, Unsupported)
     assert error.param == "messages.0.content.1"
@@ -261,3 +274,64 @@ def test_unknown_keys_are_listed_once_however_long_the_conversation():
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     read(*[{"role": "user", "content": [part], "id": str(index)} for index in range(500)], at=at)
     assert set(at.ignored) == {"messages.*.id", "messages.*.content.*.cache_control"}
+
+
+PICTURE = file()
+PATH = "messages.0.content.0.image_url.url"
+
+
+def shown(part: dict, *, role: str = "user", at=None) -> tuple[ImagePart, ...]:
+    return read({"role": role, "tool_call_id": "c" if role == "tool" else None, "content": [part]}, at=at)[0].images
+
+
+@pytest.mark.seeds("S153")
+class TestPictures:
+    def test_they_keep_their_places_among_the_texts(self):
+        (message,) = read({"role": "user", "content": [image_url(PICTURE), {"type": "text", "text": "?"}]})
+        assert message.parts == (ImagePart(data=PICTURE, media_type="image/png"), TextPart(text="?"))
+        assert message.images[0].place == PATH
+
+    @pytest.mark.parametrize(
+        "part",
+        [
+            {"type": "image_url", "image_url": data_url(PICTURE)},
+            {"type": "input_image", "image_url": data_url(PICTURE), "detail": "low"},
+        ],
+        ids=["url_alone", "as_in_responses"],
+    )
+    def test_other_spellings_of_clients_are_the_same_picture(self, part: dict):
+        assert [picture.data for picture in shown(part)] == [PICTURE]
+
+    def test_a_tool_may_show_one(self):
+        assert len(shown(image_url(PICTURE), role="tool")) == 1
+
+    @pytest.mark.parametrize("detail", get_args(get_type_hints(ImageURL)["detail"]))
+    def test_each_detail_is_taken_and_listed_as_without_effect(self, detail: str):
+        at = Place().child("messages")
+        assert shown(image_url(PICTURE, detail=detail), at=at)
+        assert list(at.ignored) == ["messages.*.content.*.image_url.detail"]
+
+    @pytest.mark.parametrize(
+        ("part", "param", "code"),
+        [
+            ({"type": "image_url"}, "messages.0.content.0.image_url", Code.MISSING_FIELD),
+            ({"type": "image_url", "image_url": {}}, PATH, Code.MISSING_FIELD),
+            ({"type": "image_url", "image_url": 7}, "messages.0.content.0.image_url", Code.INVALID_VALUE),
+            ({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, PATH, Code.UNSUPPORTED_VALUE),
+            ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}, PATH, Code.INVALID_IMAGE),
+        ],
+    )
+    def test_a_fault_is_named_by_its_path(self, part: dict, param: str, code: Code):
+        error = refusal({"role": "user", "content": [part]})
+        assert (error.param, error.code) == (param, code)
+
+    @pytest.mark.parametrize("role", ["system", "developer", "assistant"])
+    def test_nobody_but_users_and_tools_shows_any(self, role: str):
+        error = refusal({"role": role, "content": [image_url(PICTURE)]}, USER)
+        assert (error.param, error.code) == (PATH, Code.INVALID_VALUE)
+
+    def test_eleven_are_too_many(self):
+        error = refusal(
+            {"role": "user", "content": [image_url(PICTURE)] * 6}, {"role": "user", "content": [image_url(PICTURE)] * 5}
+        )
+        assert (error.param, error.code) == ("messages", Code.INVALID_VALUE)
