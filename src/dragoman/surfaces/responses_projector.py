@@ -130,11 +130,15 @@ class ResponsesProjector:
         return [*opening, self._state("response.incomplete"), DONE]
 
     def keepalive(self) -> bytes:
-        """The response as it is now, as the next event (peers.md 100); a comment before there is one."""
-        return self.beat().encode() if self._created else KEEPALIVE
+        """The response as it is now, as the next event (peers.md 100); a comment before there is one, and after the last."""
+        goes_on = self._created and self.status in ("queued", "in_progress")
+        return self.beat().encode() if goes_on else KEEPALIVE
 
     def beat(self) -> ServerEvent:
-        """The event of a keep-alive, for those who keep or frame events themselves: before there was any, that it is created."""
+        """The event of a keep-alive, for those who keep or frame events themselves: before there was any, that it is created.
+
+        It has the next number, so all that was made before must be sent before; and it is legal until the response has ended.
+        """
         if not self._created:
             return self._create()
         return self._state("response.queued" if self.status == "queued" else "response.in_progress")

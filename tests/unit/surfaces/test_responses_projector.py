@@ -421,6 +421,13 @@ def test_a_keep_alive_is_an_event_of_the_running_sequence():
 
 
 @pytest.mark.seeds("S157")
+def test_no_event_follows_the_last_one():
+    answer = projector()
+    fed(answer, HELLO)
+    assert answer.keepalive() == b": keep-alive\n\n"
+
+
+@pytest.mark.seeds("S157")
 def test_a_keep_alive_of_a_queued_response_does_not_say_that_it_runs():
     answer = projector(queued=True)
     answer.opening()
