@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openai import omit
@@ -112,6 +113,7 @@ def folded(stream: Iterable[dict]) -> list[dict]:
     return items
 
 
+@pytest.mark.seeds("S158")
 @given(CALLS, answers())
 def test_a_stream_adds_up_to_the_buffered_object(call: ResponsesCall, events):
     stream, whole = told(events, call)
@@ -140,6 +142,7 @@ def test_the_official_sdk_reads_what_is_sent(call: ResponsesCall, events):
         assert text == (item["arguments"] if item["type"] == "function_call" else item["content"][0]["text"])
 
 
+@pytest.mark.seeds("S158")
 @given(CALLS, answers(), st.booleans(), st.data())
 def test_a_stream_keeps_the_order_of_the_contract_wherever_it_ends(call: ResponsesCall, events, queued, data):
     answer = projector(call, queued=queued)
