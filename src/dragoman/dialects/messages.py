@@ -77,15 +77,22 @@ def in_parts(message: JsonObject) -> JsonObject:
     return {**message, "content": [{"type": "text", "text": content}]}
 
 
-def template_tools(conversation: Conversation, *, pen: Pen) -> list[Json] | None:
-    """The tools for a template: all of them, however few may be called, so that prompts keep their common beginning.
+def told(conversation: Conversation) -> tuple[ToolSpec, ...]:
+    """The tools of which the prompt's beginning tells: all, however few may be called, but those that a message tells of (``deferred``).
 
-    None where there are none, or none may be called. What a client left out is there nevertheless, since templates take it for granted;
-    ``strict`` is for us alone.
+    None where none may be called.
     """
-    if not conversation.tools or conversation.tool_choice.mode is ToolMode.NONE:
-        return None
-    return [_tool(tool, pen) for tool in conversation.tools]
+    if conversation.tool_choice.mode is ToolMode.NONE:
+        return ()
+    return tuple(tool for tool in conversation.tools if not tool.deferred)
+
+
+def template_tools(conversation: Conversation, *, pen: Pen) -> list[Json] | None:
+    """The tools for a template, or None where there are none to tell of.
+
+    What a client left out is there nevertheless, since templates take it for granted; ``strict`` is for us alone.
+    """
+    return [_tool(tool, pen) for tool in told(conversation)] or None
 
 
 def in_call_order(messages: Sequence[Message]) -> Iterable[Message]:

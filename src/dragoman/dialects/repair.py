@@ -51,7 +51,8 @@ def repaired(messages: Messages, repairs: Iterable[Repair]) -> Repaired:
 def least_repaired(messages: Messages, fits: Callable[[Messages], bool]) -> Repaired | None:
     """Messages that ``fits``, with no repair that could be left out; None where all of them together do not help.
 
-    The messages as they are do not fit. Asks at most twice for each repair.
+    The messages as they are do not fit. Of repairs that can stand for each other, the one that changes less is kept. Asks at most twice
+    for each repair.
     """
     chosen: tuple[Repair, ...] = ()
     for repair in REPAIRS:
@@ -61,7 +62,7 @@ def least_repaired(messages: Messages, fits: Callable[[Messages], bool]) -> Repa
             break
     else:
         return None
-    for repair in chosen:
+    for repair in reversed(chosen):
         fewer = tuple(kept for kept in chosen if kept is not repair)
         without = repaired(messages, fewer).messages
         if without == repaired(messages, chosen).messages or (without != messages and fits(without)):
@@ -90,6 +91,13 @@ def _wrapped(call: ToolCall) -> ToolCall:
     if object_of(call.arguments) is not None:
         return call
     return replace(call, arguments=json.dumps({"arguments": call.arguments}, ensure_ascii=False))
+
+
+def _system_in_place(messages: Messages) -> Messages:
+    """What the system says after others have spoken, a user says there, so that the prompt's beginning stays as it was."""
+    first = next((index for index, message in enumerate(messages) if message.role not in _INSTRUCTING), len(messages))
+    later = (replace(turn, role=Role.USER) if turn.role in _INSTRUCTING else turn for turn in messages[first:])
+    return (*messages[:first], *later)
 
 
 def _system_merged(messages: Messages) -> Messages:
@@ -183,6 +191,7 @@ DEVELOPER_AS_SYSTEM: Final = Repair("developer_as_system", _developer_as_system)
 REPAIRS: Final = (
     Repair("arguments_as_text", _arguments_as_text),
     DEVELOPER_AS_SYSTEM,
+    Repair("system_in_place", _system_in_place),
     Repair("system_merged", _system_merged),
     Repair("roles_joined", _roles_joined),
     Repair("system_in_user", _system_in_user),

@@ -20,8 +20,8 @@ from itertools import groupby
 from typing import Final
 
 from dragoman.core.json import JsonObject
-from dragoman.core.request import Conversation, Message, Part, Role, TextPart, ToolCall, ToolMode, ToolSpec
-from dragoman.dialects.messages import in_call_order
+from dragoman.core.request import Conversation, Message, Part, Role, TextPart, ToolCall, ToolSpec
+from dragoman.dialects.messages import in_call_order, told
 from dragoman.dialects.pictures import stand_in
 from dragoman.dialects.veil import free_characters
 
@@ -64,11 +64,11 @@ TAGS: Final = ToolWords(
 def without_tools(conversation: Conversation, words: ToolWords = TAGS) -> Conversation:
     """The same conversation without tools, calls and results, which are told in texts of the system, the assistant and the user.
 
-    All tools are told, however few may be called, so that prompts keep their common beginning; none where none may be.
+    Which tools are told does not depend on which may be called, so that prompts keep their common beginning.
     """
     messages = tuple(_turns(tuple(in_call_order(conversation.messages)), words))
-    if conversation.tools and conversation.tool_choice.mode is not ToolMode.NONE:
-        messages = _introduced(messages, _introduction(conversation.tools, words))
+    if tools := told(conversation):
+        messages = _introduced(messages, _introduction(tools, words))
     return replace(conversation, messages=messages, tools=())
 
 

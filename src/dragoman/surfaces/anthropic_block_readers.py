@@ -147,8 +147,8 @@ def _no_effect(value: Json, at: Place) -> None:
 
 
 def _json(value: Json) -> str:
-    """As templates write arguments, and so as a model may have written them."""
-    return json.dumps(value, ensure_ascii=False)
+    """Without white space, as a grammar lets a model write it, so that what it wrote is found in the cache."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _BASE64: Final = word("base64")

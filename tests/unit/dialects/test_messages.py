@@ -162,6 +162,11 @@ class TestTools:
     def test_strictness_is_no_matter_of_the_model(self):
         assert tools({"function": {**ADD["function"], "strict": True}}) == [ADD]
 
+    def test_a_deferred_tool_is_left_to_the_message_that_tells_of_it(self):
+        found = {"function": {"name": "now", "deferred": True}}
+        assert tools(ADD, found) == tools(ADD) == [ADD]
+        assert tools(found) is None
+
     def test_without_tools_there_are_none(self):
         assert tools() is None
         assert tools(ADD, mode=ToolMode.NONE) is None

@@ -106,6 +106,19 @@ class TestRestraint:
         assert least.words == ("system_in_user",)
         assert [message.text for message in least.messages] == ["a\n\nb\n\nc"]
 
+    def test_what_the_system_says_late_does_not_change_the_beginning_of_the_prompt(self):
+        """Were it merged into the first turn, a cache would have to read all that was said again (wire.md, finding 8)."""
+        said = [("system", "a"), ("user", "b"), ("assistant", "c"), ("system", "d"), ("user", "e")]
+        short = template("forgets_roles").render(conversation(turns(*said[:3], ("user", "x"))), now=NOW)
+        late = template("forgets_roles").render(conversation(turns(*said)), now=NOW)
+        assert (late.text, late.repairs) == ("<s>a<u>b<a>c<u>d<u>e", ("system_in_place",))
+        assert late.text.startswith(short.text.removesuffix("<u>x"))
+
+    def test_instructions_that_come_first_together_stay_the_systems(self):
+        chat = conversation(turns(("system", "a"), ("developer", "b"), ("user", "c"), ("developer", "d"))).messages
+        in_place = next(repair for repair in REPAIRS if repair.word == "system_in_place")
+        assert [message.role.value for message in in_place.apply(chat)] == ["system", "developer", "user", "user"]
+
     def test_nothing_is_asked_more_than_twice_for_each_repair(self):
         asked = []
         chat = conversation(turns(("system", "a"), ("user", "b"), ("developer", "c"), ("user", "d"))).messages
@@ -154,6 +167,7 @@ def test_the_words_that_clients_are_told_stay():
     assert WORDS == [
         "arguments_as_text",
         "developer_as_system",
+        "system_in_place",
         "system_merged",
         "roles_joined",
         "system_in_user",

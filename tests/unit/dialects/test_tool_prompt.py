@@ -54,6 +54,11 @@ def test_they_are_told_behind_the_clients_instructions(role: Role):
     assert "get_weather" in text
 
 
+def test_with_nothing_but_deferred_tools_nothing_is_told():
+    deferred = tuple(replace(tool, deferred=True) for tool in TOOLS.values())
+    assert without_tools(Conversation(messages=(HELLO,), tools=deferred)).messages == (HELLO,)
+
+
 def test_the_prompt_is_the_same_however_few_may_be_called():
     assert turns(HELLO) == turns(HELLO, mode=ToolMode.REQUIRED, names=("now",))
 
@@ -112,6 +117,16 @@ class TestTheDialect:
         result = said(Role.TOOL, "21", tool_call_id="c1")
         again = self.DIALECT.render(replace(asked, messages=(HELLO, called, result)))
         assert again.text.startswith(f"{prompt.text}{written}<|im_end|>\n")
+
+    def test_a_deferred_tool_is_not_told_and_can_be_called(self):
+        """A message tells of it, and the beginning of the prompt is what it was."""
+        weather, *others = TOOLS.values()
+        hello = Conversation(messages=(HELLO,), tools=tuple(others))
+        found = replace(hello, tools=(replace(weather, deferred=True), *others))
+        assert without_tools(found).messages == without_tools(hello).messages
+        grammar = self.DIALECT.grammar(found, self.DIALECT.render(found), None)
+        assert weather.name in str(grammar)
+        assert weather.name not in str(self.DIALECT.grammar(hello, self.DIALECT.render(hello), None))
 
     def test_a_forced_call_is_the_only_one_and_free_ones_may_be_several(self):
         """The demo model made the same call sixteen times."""
