@@ -140,9 +140,12 @@ class HandEngine:
         return stream
 
     async def tokenize(self, prompt: TextPrompt, images: tuple[EngineImage, ...] = ()) -> tuple[int, ...]:
-        """One token a character: its code point."""
+        """One token a character: its code point. A picture is one position."""
         self.tokenized.append(prompt)
-        return tuple(map(ord, prompt.text))
+        tokens = list(map(ord, prompt.text))
+        for place, _ in reversed(prompt.images[: len(images)]):
+            tokens.insert(place, self.info.vocabulary_size)
+        return tuple(tokens)
 
     async def detokenize(self, ids: tuple[int, ...], *, special: bool = True) -> tuple[bytes, ...]:
         return tuple(b"" if token == END.id and not special else chr(token).encode() for token in ids)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -46,3 +47,9 @@ def test_the_list_is_one_page_for_three_clients():
 def test_an_empty_list_has_no_ends():
     listed = model_list(())
     assert (listed["data"], listed["first_id"], listed["last_id"]) == ([], None, None)
+
+
+@pytest.mark.seeds("S9", "S10")
+def test_a_model_says_what_it_reads():
+    assert model_object(CARD)["input_modalities"] == ["text"]
+    assert model_object(replace(CARD, input_modalities=("text", "image")))["input_modalities"] == ["text", "image"]
