@@ -2,6 +2,7 @@
 
 Each message the application sends is kept as it was sent, so a test can count writes; a client can hang up at any moment. As
 with uvicorn, ``receive`` says ``http.disconnect`` when the response is complete, and writes to a client that has left go nowhere.
+Every whole stream of events is held against the order of its contract (``event_order``).
 """
 
 from __future__ import annotations
@@ -11,9 +12,16 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from support import event_order
+
+_EVENTS = "text/event-stream"
+
 
 class Exchange:
-    """One request on its way, and what came back so far. The body comes in ``chunks``; ``cut`` keeps its end from coming."""
+    """One request on its way, and what came back so far. The body comes in ``chunks``; ``cut`` keeps its end from coming.
+
+    ``ordered`` false is for a stream that is broken on purpose: what its contract says of its events is not checked.
+    """
 
     def __init__(
         self,
@@ -26,6 +34,7 @@ class Exchange:
         host: str = "localhost:8000",
         chunks: int = 1,
         cut: bool = False,
+        ordered: bool = True,
     ) -> None:
         self.started: dict[str, Any] | None = None
         self.writes: list[bytes] = []
@@ -60,6 +69,7 @@ class Exchange:
         size = max(1, -(-len(payload) // chunks))
         self._pieces = [payload[start : start + size] for start in range(0, len(payload), size)] or [b""]
         self._cut = cut
+        self._asked = (path, payload) if ordered else None
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
         self.task.add_done_callback(lambda _: self._changed.set())
 
@@ -105,6 +115,10 @@ class Exchange:
     async def end(self) -> Exchange:
         """Wait until the application is done; raises what it raised."""
         await self.task
+        if self._asked is not None and self.complete and self.headers.get("content-type", "").startswith(_EVENTS):
+            path, payload = self._asked
+            wrong = event_order.violations(path, json.loads(payload or b"null"), self.body)
+            assert not wrong, "\n".join([*wrong, self.body.decode()])
         return self
 
     def hang_up(self) -> None:

@@ -7,20 +7,29 @@ from functools import cache
 from typing import Any, Literal
 
 from openai.types import Completion, CompletionChoice
+from openai.types.completion_choice import Logprobs
 from pydantic import TypeAdapter
 
 from support.event_order.choices import ChunkOrder
 from support.event_order.order import violations_of
 
 
+class _EchoedLogprobs(Logprobs):
+    """Nothing comes before the first token of a prompt, so that has no value (S78); OpenAI's type has not thought of it."""
+
+    token_logprobs: list[float | None]
+    top_logprobs: list[dict[str, float] | None]
+
+
 class _StreamedChoice(CompletionChoice):
     """A chunk's choice: OpenAI's one type for both shapes has no null, which each chunk but the last has."""
 
-    finish_reason: Literal["stop", "length", "content_filter"] | None  # type: ignore[assignment]
+    finish_reason: Literal["stop", "length", "content_filter"] | None
+    logprobs: _EchoedLogprobs | None
 
 
 class _Chunk(Completion):
-    choices: list[_StreamedChoice]  # type: ignore[assignment]
+    choices: list[_StreamedChoice]
 
 
 def violations(stream: bytes, *, usage: bool = False, continuous: bool = False) -> list[str]:

@@ -60,7 +60,7 @@ class ItemOrder:
         if kind == "response.output_item.added":
             yield from self._added(value)
             return
-        index = value["output_index"]
+        index = value.get("output_index", len(self._items))
         if index >= len(self._items):
             yield f"item {index} was not added"
             return
@@ -80,6 +80,8 @@ class ItemOrder:
             yield from _text(item, group, what, value)
         elif group in _ARGUMENTS:
             yield from _arguments(item, group, what, value)
+        else:
+            yield "an event that this server has no use for"
 
     def final(self, output: list[dict[str, Any]], *, broken: bool) -> Iterator[str]:
         """What the response at its end has that was not told. ``broken``: an item may have been left as it was."""
@@ -174,7 +176,7 @@ def _arguments(item: _Item, group: str, what: str, value: dict[str, Any]) -> Ite
     kind, key = _ARGUMENTS[group]
     if item.start["type"] != kind:
         yield f"{group} in a {item.start['type']}"
-    if "name" in value and value["name"] != item.start["name"]:
+    if "name" in value and value["name"] != item.start.get("name"):
         yield "another name"
     yield from _grow(item.growth, what, value, key)
 
