@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import omit
 from openai.lib.streaming.responses._responses import ResponseStreamState
@@ -127,6 +127,7 @@ def test_a_stream_adds_up_to_the_buffered_object(call: ResponsesCall, events):
         assert whole["status"] == "incomplete"
 
 
+@settings(deadline=None)  # the SDK's types are built at their first use
 @given(CALLS, answers())
 def test_the_official_sdk_reads_what_is_sent(call: ResponsesCall, events):
     stream, whole = told(events, call)
@@ -143,6 +144,7 @@ def test_the_official_sdk_reads_what_is_sent(call: ResponsesCall, events):
 
 
 @pytest.mark.seeds("S158")
+@settings(deadline=None)  # the SDK's types are built at their first use
 @given(CALLS, answers(), st.booleans(), st.data())
 def test_a_stream_keeps_the_order_of_the_contract_wherever_it_ends(call: ResponsesCall, events, queued, data):
     answer = projector(call, queued=queued)
