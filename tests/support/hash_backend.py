@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.request import TextPrompt
-from dragoman.engines.backend import Computed, Eyes, Grammars
+from dragoman.engines.backend import Computed, Grammars
+from dragoman.engines.eyes import Eyes
 from dragoman.scheduler.plan import Copy, Cut, Run
 
 END = 256

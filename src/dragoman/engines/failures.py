@@ -109,6 +109,9 @@ def request_failure(error: Error, *, ids: bool) -> ServiceError:
         case "BAD_GRAMMAR":
             message = f"The engine can not hold an answer to this: {detail}."
             return InvalidRequest(message, code=Code.INVALID_VALUE, feature="grammar")
+        case "BAD_IMAGE":
+            message = f"The engine can not take a picture: {detail}."
+            return InvalidRequest(message, code=Code.INVALID_IMAGE, feature="images")
         case "BAD_REQUEST" if (feature := _feature(error.detail)) is not None:
             _, _, reason = error.detail.partition(" ")
             message = f"The engine can not obey {feature}: it {reason or 'has a value of the wrong kind or range'}."

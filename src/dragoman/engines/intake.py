@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import JsonObject
 from dragoman.core.limits import MAX_GRAMMAR_BYTES, MAX_TOKENS, MAX_TOP_LOGPROBS
 from dragoman.core.request import SamplingParams, TextPrompt
-from dragoman.engines.backend import BadImage, Eyes, Vocabulary
-from dragoman.engines.base import EngineImage
+from dragoman.engines.backend import Vocabulary
+from dragoman.engines.eyes import BadImage, Eyes
 from dragoman.engines.option_values import BadOption, boolean, bounded_text, integer, token_ids
-from dragoman.engines.pictured import Pictured, read_pictured
+from dragoman.engines.pictured import Pictured, read_pictured, read_places, shown
 from dragoman.engines.sampling_options import read_sampling
 from dragoman.protocol.frames import DetokenizeCommand, Image, Submit, TokenizeCommand
 from dragoman.protocol.words import parse_ids
@@ -71,8 +71,8 @@ def _read_submit(command: Submit, vocabulary: Vocabulary, context: int, eyes: Ey
     prompt, stretches = pictured.tokens, pictured.stretches
     if not prompt:
         raise Refused("EMPTY_PROMPT")
-    if stretches and stretches[-1].end == len(prompt):
-        raise Refused("BAD_REQUEST", "images can not end a prompt")
+    if prompt[-1] < 0:
+        raise Refused("BAD_REQUEST", "images is the end of the prompt, which must be text")
     room = context - len(prompt)
     if room < min(1, command.max_tokens):
         raise Refused("CONTEXT_EXCEEDED", f"{len(prompt)} {context}")
@@ -81,7 +81,7 @@ def _read_submit(command: Submit, vocabulary: Vocabulary, context: int, eyes: Ey
     older = command.logprobs or None
     echo = older if command.extension is None else _alternatives(options, "echo")
     if stretches and echo is not None:
-        raise Refused("BAD_REQUEST", "echo can not describe pictures")
+        raise Refused("BAD_REQUEST", "echo is not told of pictures")
     return Intake(
         slot=command.slot,
         prompt=prompt,
@@ -107,7 +107,7 @@ def read_tokenize(command: TokenizeCommand, vocabulary: Vocabulary, eyes: Eyes |
         pictured = _look(command.payload, command.options, command.images, vocabulary, eyes)
     except BadOption as error:
         raise Refused("BAD_REQUEST", str(error)) from None
-    return tuple(token if token >= 0 else vocabulary.size for token in pictured.tokens)
+    return shown(pictured.tokens, vocabulary.size)
 
 
 def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple[bytes, ...]:
@@ -123,28 +123,16 @@ def read_detokenize(command: DetokenizeCommand, vocabulary: Vocabulary) -> tuple
 def _look(
     payload: bytes, options: JsonObject, frames: tuple[Image, ...], vocabulary: Vocabulary, eyes: Eyes | None
 ) -> Pictured:
-    """Text and pictures as the model takes them: a frame for each place, and a place for each frame."""
+    """Text and pictures as the model takes them."""
     prompt = _text(payload, options)
-    places = _places(payload, options.get("images", []))
-    if (frames or places) and eyes is None:
-        raise Refused("NOT_SUPPORTED", "images")
-    if len(places) != len(frames) or not all(frame.rgb for frame in frames):
-        raise Refused("BAD_REQUEST", "images and their places do not match")
-    images = [EngineImage(width=frame.grid_w, height=frame.grid_h, rgb=frame.payload) for frame in frames]
+    if eyes is None:
+        if frames or "images" in options:
+            raise Refused("NOT_SUPPORTED", "images")
+        return Pictured(tokens=tuple(vocabulary.tokenize(prompt)))
     try:
-        return read_pictured(prompt, places, images, vocabulary, eyes)
+        return read_pictured(prompt, read_places(payload, options, frames), vocabulary.tokenize, eyes.look)
     except BadImage as error:
         raise Refused("BAD_IMAGE", str(error)) from None
-
-
-def _places(payload: bytes, places: Json) -> list[int]:
-    """Bytes as characters: a place is an empty range."""
-    try:
-        if not isinstance(places, list) or not all(type(place) is int for place in places):
-            raise TypeError(places)
-        return [start for start, _ in _characters(payload, [(place, place) for place in places])]
-    except (TypeError, ValueError):
-        raise Refused("BAD_REQUEST", "images have no such place") from None
 
 
 def _ids(payload: bytes, size: int) -> tuple[int, ...]:

@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from dragoman.engines.backend import Backend, BadGrammar, BadImage, Compiled, Logits, Patch, Row
+from dragoman.engines.backend import Backend, BadGrammar, Compiled, Logits, Row
 from dragoman.engines.continuing import Continuation, NotFinite, Token
+from dragoman.engines.eyes import BadImage, Patch
 from dragoman.engines.inbox import Inbox
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
 from dragoman.engines.sampling import numeric

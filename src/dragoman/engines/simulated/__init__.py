@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from dragoman.engines.clock import FakeClock
-from dragoman.engines.simulated.engine import CHAT_TEMPLATE, INFO, STAT, SimulatedEngine, modern, old
+from dragoman.engines.simulated.engine import CHAT_TEMPLATE, INFO, SEEING, STAT, SimulatedEngine, modern, old
 from dragoman.engines.simulated.link import SimulatedLink, SimulatedLinks
 from dragoman.engines.simulated.tape import (
     Begin,
@@ -34,6 +34,7 @@ from dragoman.engines.simulated.tape import (
 __all__ = [
     "CHAT_TEMPLATE",
     "INFO",
+    "SEEING",
     "STAT",
     "Begin",
     "CloseInput",

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from dragoman.engines.clock import LoopClock
-from dragoman.engines.simulated.engine import INFO, modern
+from dragoman.engines.simulated.engine import INFO, SEEING, modern
 from dragoman.engines.simulated.simulation import Simulation
 from dragoman.engines.simulated.tape import (
     Begin,
@@ -94,7 +94,7 @@ def _slow(startup: Startup, seconds: float) -> Iterator[Step]:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    info = replace(INFO, slots=options.slots, context_length=options.context)
+    info = replace(SEEING if options.images else INFO, slots=options.slots, context_length=options.context)
     script = _obedient(canned(tokens=options.tokens, delay=options.delay))
     simulation = Simulation(info, script, clock=LoopClock(), spawn=0, write=_write, leave=_leave)
     simulation.load(_slow(modern(info), options.load))
@@ -110,6 +110,7 @@ def main() -> None:
     parser.add_argument("--load", type=float, default=0.0, help="seconds before READY")
     parser.add_argument("--slots", type=int, default=INFO.slots)
     parser.add_argument("--context", type=int, default=INFO.context_length)
+    parser.add_argument("--images", action="store_true", help="take pictures, each as four tokens")
     options = parser.parse_args()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; an engine dies of it (S111)
     asyncio.run(_serve(options))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from dragoman.engines.base import EngineInfo
+from dragoman.engines.base import IMAGES, EngineInfo
 from dragoman.engines.client import EngineClient, Patience
 from dragoman.engines.clock import Clock, LoopClock
 from dragoman.engines.description import describe
@@ -55,6 +55,9 @@ INFO: Final = EngineInfo(
 )
 """What the engine says of itself; replace fields of it to say something else."""
 
+SEEING: Final = replace(INFO, features=INFO.features | {IMAGES, "pin"})
+"""The same, of an engine that sees: every picture is four positions of the context."""
+
 STAT: Final = Telemetry("STAT", True, "0 0.000 0.0 0.00 0 0")
 
 
@@ -64,7 +67,7 @@ def modern(info: EngineInfo = INFO) -> Startup:
     def startup(_spawn: int) -> Iterator[Step]:
         yield Say(LoadProgress(1.0, "script"))
         yield Say(Ready())
-        yield Say(Caps({"ext": "1"}))
+        yield Say(Caps({"ext": "1", "vision": "1"} if IMAGES in info.features else {"ext": "1"}))
         yield Say(Model(describe(info)))
         yield Say(STAT)
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NoReturn, assert_never
 
-from dragoman.engines.base import EngineInfo
+from dragoman.engines.base import IMAGES, EngineInfo
 from dragoman.engines.clock import Clock
 from dragoman.engines.simulated import vocabulary
-from dragoman.engines.simulated.reading import Refused, read_pieces, read_submit, read_text
+from dragoman.engines.simulated.reading import Refused, read_pieces, read_submit, read_tokens
 from dragoman.engines.simulated.tape import (
     Begin,
     CloseInput,
@@ -105,6 +105,10 @@ class Simulation:
         self._ended = False
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def _sees(self) -> bool:
+        return IMAGES in self._info.features
+
     def load(self, startup: Iterable[Step]) -> None:
         """Begin to walk the steps of loading."""
         self._start(self._walk_startup(startup))
@@ -146,7 +150,7 @@ class Simulation:
                 case Stop(id):
                     self._finish(self._find(id), limited=False)
                 case TokenizeCommand():
-                    self._write(Tokens(command.id, vocabulary.tokenize(read_text(command.payload, command.options))))
+                    self._write(Tokens(command.id, read_tokens(command, sees=self._sees)))
                 case DetokenizeCommand():
                     self._write(Text(command.id, read_pieces(command)))
                 case BadCommand():
@@ -166,7 +170,8 @@ class Simulation:
             raise Refused("BAD_REQUEST", "invalid cache slot")
         if any(run.request.slot == command.slot for run in self._runs.values()):
             raise Refused("SLOT_BUSY")
-        request = read_submit(command, spawn=self._spawn, capacity=self._info.context_length)
+        capacity = self._info.context_length
+        request = read_submit(command, spawn=self._spawn, capacity=capacity, sees=self._sees)
         run = _Run(
             request=request,
             limit=min(command.max_tokens, self._info.context_length - len(request.ids)),

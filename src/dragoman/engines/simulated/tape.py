@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from dragoman.core.json import JsonObject
 from dragoman.core.request import SamplingParams
+from dragoman.engines.base import EngineImage
 from dragoman.engines.simulated.vocabulary import FIRST_AGAIN, FIRST_WORD, IM_END, PIECES, WORDS
 from dragoman.protocol.frames import Frame, Numeric
 
@@ -90,7 +91,7 @@ Step: TypeAlias = Begin | Emit | Say | Raw | Delay | Hold | Fail | Exit | Hang |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRequest:
-    """What the engine was asked. ``options`` is the whole extension; ``logprobs`` and ``echo`` are None where they are off.
+    """What the engine was asked. ``ids`` has ``PICTURE_POSITIONS`` numbers below zero for each picture. ``options`` is the whole extension; ``logprobs`` and ``echo`` are None where they are off.
 
     ``grammar`` is not enforced: a script that wants a sentence of it emits one. ``spawn`` counts the engines of this factory, from 0: the one that runs it.
     """
@@ -108,6 +109,8 @@ class SimulatedRequest:
     logprobs: int | None
     echo: int | None
     isolation: str
+    images: tuple[EngineImage, ...]
+    keep_prefix: bool
     extended: bool
     options: JsonObject
     spawn: int
