@@ -134,6 +134,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "chat": fields(openai_chat.FIELDS),
     "messages": fields(openai_messages.MESSAGE_FIELDS),
     "content parts": fields(openai_messages.PART_FIELDS),
+    "pictures": fields(openai_messages.IMAGE_FIELDS),
     "tool calls": fields(openai_messages.TOOL_CALL_FIELDS),
     "tools": fields(openai_tools.TOOL_FIELDS),
     "tool functions": fields(openai_tools.FUNCTION_FIELDS),

@@ -54,7 +54,7 @@ STRICT_TOOL_CALLS: Final = honoured(
     "(S123).",
 )
 
-_NO_TEXT: Final = "only text is supported"
+_OWN_WAY: Final = "pictures are read in the model's own way"
 _BOOKKEEPING: Final = "Bookkeeping of OpenAI's platform (S46)."
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
 _ALWAYS_APART: Final = "reasoning is sent as it comes, apart from the content"
@@ -101,11 +101,11 @@ FIELDS: Final = Table(
     refused("previous_response_id", "send all messages: nothing is kept between requests"),
     refused("conversation", "send all messages: nothing is kept between requests"),
     refused("input_ids", "send token ids to `/v1/completions`"),
-    refused("media_io_kwargs", _NO_TEXT, {}),
-    refused("mm_processor_kwargs", _NO_TEXT, {}),
-    refused("max_dynamic_patch", _NO_TEXT),
-    refused("min_dynamic_patch", _NO_TEXT),
-    refused("use_audio_in_video", _NO_TEXT, False),
+    refused("media_io_kwargs", _OWN_WAY, {}),
+    refused("mm_processor_kwargs", _OWN_WAY, {}),
+    refused("max_dynamic_patch", _OWN_WAY),
+    refused("min_dynamic_patch", _OWN_WAY),
+    refused("use_audio_in_video", "neither audio nor video is supported", False),
 )
 
 _SPELLING: Final[Mapping[str, str]] = MappingProxyType(

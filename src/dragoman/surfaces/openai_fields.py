@@ -138,7 +138,7 @@ SHARED: Final = Table(
     refused("routed_dp_rank", _SPREAD),
     refused("disagg_prefill_dp_rank", _SPREAD),
     refused("data_parallel_rank", _SPREAD),
-    refused("images_config", "only text is supported"),
+    refused("images_config", "pictures are read in the model's own way"),
     refused("priority", "requests are served in the order of their arrival", 0),
     refused("group_score", "answers are not scored as a group (S105)", False, code=Code.UNSUPPORTED_VALUE),
 )

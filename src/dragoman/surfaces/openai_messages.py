@@ -246,7 +246,7 @@ MESSAGE_FIELDS: Final = Table(
     PARTIAL,
     ignored("annotations", "Links that we never make."),
     ignored("reasoning_details", "OpenRouter's other form of `reasoning`."),
-    refused("audio", "only text is supported"),
+    refused("audio", "no audio is supported"),
 )
 
 _TURN_SCHEMA: Final = message_schema(MESSAGE_FIELDS, of_assistants=[field.name for field in OF_ASSISTANTS])
