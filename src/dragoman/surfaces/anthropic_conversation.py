@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from dragoman.core.request import Conversation, ImagePart, Message, Part, Role, TextPart, ToolCall
+from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
 from dragoman.surfaces.anthropic_content import Block, Thought, ToolReference, ToolResult
 from dragoman.surfaces.anthropic_thinking import thinking
 from dragoman.surfaces.anthropic_tools import TOOLS, Catalogue, definition, tooling
@@ -34,6 +35,7 @@ def conversation(form: Form, *, keep_volatile: bool = False) -> tuple[Conversati
     for turn in _lasting(turns):
         messages += script.turn(turn)
     check_images(messages, form.place(MESSAGES))
+    form.read(CACHE_CONTROL, None)  # for its faults; ``has_breakpoint`` finds it with all others
     offer = tooling(form, catalogue, frozenset(_found(turns)))
     last = turns[-1]
     if last.role is Role.ASSISTANT and messages[-1] == _NOTHING_SAID:
