@@ -24,7 +24,7 @@ _MAGIC: Final[Mapping[MediaType, bytes]] = MappingProxyType(
     {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 )
 
-_SEEN_FROM: Final = frozenset({Role.USER, Role.TOOL})
+_SHOWING: Final = frozenset({Role.USER, Role.TOOL})
 
 _REMOTE: Final = ("http:", "https:", "file:", "ftp:", "blob:")
 
@@ -74,7 +74,7 @@ def check_images(messages: Sequence[Message], at: Place) -> None:
         for picture in message.images:
             count += 1
             size += len(picture.data)
-            if message.role not in _SEEN_FROM:
+            if message.role not in _SHOWING:
                 raise InvalidRequest(
                     f"{picture.place or at.path}: only users and tools can show a picture, not the role {message.role.value}",
                     code=Code.INVALID_VALUE,

@@ -48,6 +48,73 @@ async def test_a_chat_about_a_picture_is_answered() -> None:
     assert (picture.width, picture.height, picture.rgb) == (1, 1, b"\xff\0\0")
 
 
+SHOWN = {
+    "/v1/chat/completions": chat(image_url(RED)),
+    "/v1/messages": {
+        "model": "small",
+        "max_tokens": 5,
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "What is it?"},
+                    {
+                        "type": "image",
+                        "source": {
+                            "type": "base64",
+                            "media_type": "image/png",
+                            "data": data_url(RED).partition(",")[2],
+                        },
+                    },
+                ],
+            }
+        ],
+    },
+    "/v1/responses": {
+        "store": False,
+        "input": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_text", "text": "What is it?"},
+                    {"type": "input_image", "image_url": data_url(RED), "detail": "auto"},
+                ],
+            }
+        ],
+    },
+}
+"""The same picture, as each surface has it."""
+
+
+@pytest.mark.seeds("S153")
+@pytest.mark.parametrize("path", SHOWN)
+async def test_each_surface_shows_the_model_the_same(path: str) -> None:
+    home = house()
+    exchange = home.client.open("POST", path, SHOWN[path])
+    stream = await home.engine.next_stream()
+    stream.accept()
+    stream.done(0)
+    assert (await exchange.end()).status == 200
+    ((place, _),) = stream.request.prompt.images
+    assert stream.request.prompt.text[:place].endswith("What is it?")
+    assert [picture.rgb for picture in stream.request.images] == [b"\xff\0\0"]
+
+
+@pytest.mark.parametrize(
+    ("path", "param"),
+    [
+        ("/v1/chat/completions", PATH),
+        ("/v1/messages", "messages.0.content.1.source.data"),
+        ("/v1/responses", "input.0.content.1.image_url"),
+    ],
+)
+async def test_each_surface_says_where_a_picture_stands_that_a_model_of_text_cannot_see(path: str, param: str) -> None:
+    """Peers 126."""
+    reply = await house(sees=False).client.post(path, SHOWN[path])
+    assert reply.status == 400
+    assert reply.json()["error"]["message"].startswith(f"{param}: ")
+
+
 @pytest.mark.parametrize(
     ("parts", "param", "code"),
     [

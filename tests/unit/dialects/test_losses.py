@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.core.request import ImagePart, Message, Role, TextPart
 from dragoman.dialects.losses import endangers, marked
 from support.conversations import conversation
 
@@ -86,3 +87,11 @@ def test_without_characters_left_the_rest_goes_unmarked():
     assert found.marks == {"1"}
     assert [message.text for message in found.messages] == ["a1", "b", ""]
     assert found.messages[2] == messages[2]
+
+
+def test_a_picture_is_its_mark_so_that_one_which_is_left_out_is_missed():
+    picture = ImagePart(data=b"\x89PNG", media_type="image/png")
+    shown = (Message(role=Role.USER, parts=(TextPart(text="a"), picture, TextPart(text="b"), picture)),)
+    found = marked(shown, iter("12"), sent=shown)
+    assert found.messages[0].text == "a1b2"
+    assert found.marks == {"1", "2"}
