@@ -3,7 +3,7 @@
 A line of a tape is one of
 
     # remark
-    surface chat | completions
+    surface chat | completions | messages
     request {...}                 the body that was parsed
     stamp id created model [fingerprint]
     > accepted prompt cached      an event; one of a choice has its index behind an @, such as text@1
@@ -13,10 +13,11 @@ A line of a tape is one of
     > call number name            a call begins,
     > arguments number "..."      goes on,
     > called number               and is whole
-    > ended reason [stop]
+    > ended reason [stop] [#generated]
     > finished prompt completion cached reasoning
     > failed Kind code message    a failure after the commit
-    < data: ...                   one server-sent event that the event above caused, without its blank line
+    < data: ...                   one server-sent event that the event above caused, without its blank line,
+    < name: data: ...             and one that has a name
     = {...}                       the buffered object
 """
 
@@ -48,11 +49,12 @@ from dragoman.core.events import (
     Usage,
     Visibility,
 )
+from dragoman.surfaces.anthropic_messages import Messages
 from dragoman.surfaces.base import Projector, Stamp, Surface
 from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.openai_completions import Completions
 
-SURFACES: dict[str, Surface] = {"chat": ChatCompletions(), "completions": Completions()}
+SURFACES: dict[str, Surface] = {"chat": ChatCompletions(), "completions": Completions(), "messages": Messages()}
 TAPES = sorted(Path(__file__).parent.glob("tapes/*.tape"))
 
 
@@ -97,9 +99,11 @@ class Player:
 
     @staticmethod
     def _shown(data: bytes) -> str:
+        *name, line = data.removesuffix(b"\n\n").split(b"\n")
         assert data.endswith(b"\n\n")
-        assert data.count(b"\n") == 2
-        return "< " + data[:-2].decode()
+        assert line.startswith(b"data: ")
+        assert len(name) <= 1
+        return "< " + "".join(f"{one.decode().removeprefix('event: ')}: " for one in name) + line.decode()
 
 
 def parsed(word: str, rest: str) -> GenerationEvent:
@@ -123,10 +127,8 @@ def parsed(word: str, rest: str) -> GenerationEvent:
             return ToolCallArguments(choice=choice, index=int(number), text=msgspec.json.decode(rest.partition(" ")[2]))
         case "called", [number]:
             return ToolCallEnded(choice=choice, index=int(number))
-        case "ended", [reason, *stop]:
-            return ChoiceFinished(
-                choice=choice, reason=FinishReason(reason), stop=msgspec.json.decode(stop[0]) if stop else None
-            )
+        case "ended", words:
+            return ended(choice, *words)
         case "finished", counts:
             prompt, completion, cached, reasoning = map(int, counts)
             usage = Usage(
@@ -137,6 +139,18 @@ def parsed(word: str, rest: str) -> GenerationEvent:
             )
             return Finished(usage=usage)
     raise ValueError(word, rest)
+
+
+def ended(choice: int, reason: str, *words: str) -> ChoiceFinished:
+    """The words are a stop in JSON, and a count of tokens."""
+    counts = [int(word[1:]) for word in words if word.startswith("#")]
+    stops = [msgspec.json.decode(word) for word in words if not word.startswith("#")]
+    return ChoiceFinished(
+        choice=choice,
+        reason=FinishReason(reason),
+        stop=next(iter(stops), None),
+        generated=next(iter(counts), 0),
+    )
 
 
 def texts(rest: str) -> tuple[str, tuple[TokenRecord, ...]]:
@@ -164,7 +178,7 @@ def token(
     )
 
 
-@pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S155", "S158")
+@pytest.mark.seeds("S2", "S50", "S51", "S52", "S53", "S114", "S155", "S158")
 @pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)
 def test_an_answer_reads_as_its_tape(path: Path):
     tape = path.read_text(encoding="utf-8").splitlines()
@@ -174,6 +188,6 @@ def test_an_answer_reads_as_its_tape(path: Path):
     assert player.lines == tape
 
 
-def test_there_are_tapes_for_both_surfaces():
+def test_there_are_tapes_for_these_surfaces():
     heads = {line for path in TAPES for line in path.read_text().splitlines() if line.startswith("surface ")}
-    assert heads == {"surface chat", "surface completions"}
+    assert heads == {f"surface {name}" for name in SURFACES}

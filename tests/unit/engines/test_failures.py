@@ -17,6 +17,7 @@ def test_an_overflow_names_both_numbers_in_the_words_that_clients_look_for(detai
     assert "maximum context length is 4096 tokens" in failure.message
     assert "5000" in failure.message
     assert failure.code is Code.CONTEXT_LENGTH_EXCEEDED
+    assert failure.details.items() >= {"prompt_tokens": 5000, "context_length": 4096}.items()
 
 
 def test_a_prompt_that_fills_the_context_is_told_that_there_is_no_room_for_an_answer():

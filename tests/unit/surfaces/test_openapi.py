@@ -309,7 +309,8 @@ def test_a_wrong_reply_does_not_fit(name, wrong):
     assert not accepts(name, wrong)
 
 
-@pytest.mark.parametrize("path", sorted(TAPES.glob("*.tape")), ids=lambda path: path.stem)
+# Those of chat and of completions; the shapes of Messages are Anthropic's to publish.
+@pytest.mark.parametrize("path", sorted(TAPES.glob("c*.tape")), ids=lambda path: path.stem)
 def test_what_the_tapes_hold_has_the_shapes_that_are_published(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     name = "ChatCompletion" if "surface chat" in lines else "Completion"
