@@ -95,7 +95,8 @@ class Exchange:
     @property
     def data(self) -> list[Any]:
         """The ``data:`` of each write; JSON where it is JSON, comments left out."""
-        found = [write[6:].decode().strip() for write in self.writes if write.startswith(b"data: ")]
+        lines = (line for write in self.writes for line in write.decode().splitlines())
+        found = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
         return [data if data == "[DONE]" else json.loads(data) for data in found]
 
     async def until(self, writes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,10 +17,13 @@ from dragoman.metrics import Metrics
 from dragoman.serving.service import Service
 from support.asgi import Client
 from support.hand_engine import HandEngine
+from support.memory_store import MemoryStore
 from support.tag_dialect import TagDialect
 
 CHAT = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
 """The smallest chat."""
+
+SURFACES = ("chat", "completions", "messages", "responses")
 
 ORIGIN = "http://localhost:5173"
 
@@ -35,9 +39,10 @@ class House:
         max_queue: int = 8,
         queue_timeout: float = 300.0,
         options: GatewayOptions | None = None,
+        store: MemoryStore | None = None,
     ) -> None:
         self.engine: Any = engine or HandEngine()
-        self.metrics = Metrics(max_queue=max_queue, model="small", surfaces=("chat", "completions"))
+        self.metrics = Metrics(max_queue=max_queue, model="small", surfaces=SURFACES)
         self.service = Service(
             engine=self.engine,
             dialect=dialect or TagDialect(),
@@ -48,15 +53,33 @@ class House:
             observer=self.metrics,
         )
         self.options = options or GatewayOptions(origins=(ORIGIN,))
+        self.store = store or MemoryStore(lambda: self.now)
+        self.now = 1_700_000_001.9
+        ids = itertools.count(0x123)
         self.app = build_app(
             service=self.service,
             metrics=self.metrics,
+            store=self.store,
             options=self.options,
-            mint=lambda: "0123",
+            mint=lambda: f"{next(ids):04x}",
             mint_request=lambda: "req_4567",
-            now=lambda: 1_700_000_001.9,
+            now=lambda: self.now,
         )
         self.client = Client(self.app)
+
+    async def shut_down(self) -> None:
+        """What the server's end does to the application: its lifespan is over."""
+        went_down = asyncio.Event()
+        inbox: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        inbox.put_nowait({"type": "lifespan.startup"})
+        inbox.put_nowait({"type": "lifespan.shutdown"})
+
+        async def send(message: dict[str, str]) -> None:
+            if message["type"] == "lifespan.shutdown.complete":
+                went_down.set()
+
+        await self.app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, inbox.get, send)
+        assert went_down.is_set()
 
     def metric(self, name: str, **labels: str) -> float:
         value = self.metrics.registry.get_sample_value(f"dragoman_{name}", labels)

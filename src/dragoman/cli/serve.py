@@ -17,8 +17,9 @@ from rich.text import Text
 
 from dragoman.cli.parameters import with_settings
 from dragoman.cli.terminal import failing, loading, logged, warn
-from dragoman.compose import Backend, address_failed, api_keys, bind, build, open_backend
+from dragoman.compose import Backend, address_failed, api_keys, bind, build, open_backend, open_settings_store
 from dragoman.settings import Settings
+from dragoman.store.base import Store
 
 EXAMPLE: Final = {"messages": [{"role": "user", "content": "What is the capital of France?"}], "max_tokens": 40}
 
@@ -28,7 +29,7 @@ INTERRUPTED: Final = 130
 
 @with_settings()
 def serve(settings: Settings) -> None:
-    """Serve a model to clients of the OpenAI API."""
+    """Serve a model to clients of the OpenAI and Anthropic APIs."""
     console = Console(soft_wrap=True, highlight=False)
     with failing(), bind(settings) as listener:
         try:
@@ -39,12 +40,21 @@ def serve(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings, listener: socket, console: Console) -> None:
-    with logged(settings, quiet=True), _terminable(), loading(console) as progress:
-        backend = await open_backend(settings, on_progress=progress)
+    store = await open_settings_store(settings)
+    try:
+        with logged(settings, quiet=True), _terminable(), loading(console) as progress:
+            backend = await open_backend(settings, on_progress=progress)
+        await _listen(settings, backend, store, listener, console)
+    finally:
+        await store.aclose()
+
+
+async def _listen(settings: Settings, backend: Backend, store: Store, listener: socket, console: Console) -> None:
     try:
         server = build(
             settings,
             backend,
+            store,
             on_started=lambda url: _announce(console, settings, backend, url),
             on_stopping=lambda: console.print(
                 Text(f"Stopping; what runs may take {settings.drain_timeout:g} s to end.")

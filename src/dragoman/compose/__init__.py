@@ -7,6 +7,7 @@ from dragoman.compose.failure import StartFailed
 from dragoman.compose.keys import api_keys
 from dragoman.compose.llama_links import SAFE_KERNELS
 from dragoman.compose.models import find_model, served_name
+from dragoman.compose.stores import open_settings_store
 
 __all__ = [
     "SAFE_KERNELS",
@@ -19,5 +20,6 @@ __all__ = [
     "engine_argv",
     "find_model",
     "open_backend",
+    "open_settings_store",
     "served_name",
 ]

@@ -12,10 +12,11 @@ from dragoman.gateway.app import build_app
 from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.server import InsecureBind, Server, build_server, check_bind
 from dragoman.settings import Settings
+from dragoman.store.base import Store
 
 
 def build(
-    settings: Settings, backend: Backend, *, on_started: Callable[[str], None], on_stopping: Callable[[], None]
+    settings: Settings, backend: Backend, store: Store, *, on_started: Callable[[str], None], on_stopping: Callable[[], None]
 ) -> Server:
     """The server, to be run with ``serve(sockets=[bind(settings)])``. Raises ``StartFailed``.
 
@@ -29,6 +30,7 @@ def build(
     app = build_app(
         service=backend.service,
         metrics=backend.metrics,
+        store=store,
         options=GatewayOptions(
             host=settings.host,
             keys=api_keys(settings),
@@ -37,6 +39,7 @@ def build(
             strict_fields=settings.strict_fields,
             continue_assistant=settings.continue_assistant,
             reasoning_field=settings.reasoning_field,
+            keep_billing_header=settings.keep_billing_header,
         ),
     )
     return build_server(

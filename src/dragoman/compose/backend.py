@@ -26,8 +26,10 @@ from dragoman.engines.process import ProcessLink
 from dragoman.metrics import Metrics
 from dragoman.serving.service import Service
 from dragoman.settings import Settings
+from dragoman.surfaces.anthropic_messages import Messages
 from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.openai_completions import Completions
+from dragoman.surfaces.responses import Responses
 
 UNDESCRIBED_CONTEXT: Final = 4096
 """Tokens for a request on an engine that describes nothing, unless ``--context`` says better."""
@@ -67,7 +69,7 @@ async def open_backend(
     engine = await _load(settings, links, on_progress=on_progress, on_restart=restarted)
     try:
         card = _card(settings, engine.info)
-        surfaces = (ChatCompletions.name, Completions.name)
+        surfaces = (ChatCompletions.name, Completions.name, Messages.name, Responses.name)
         metrics = Metrics(max_queue=settings.max_queue, model=card.id, surfaces=surfaces)
         service = Service(
             engine=engine,

@@ -11,7 +11,8 @@ from dragoman.gateway.body import read_json
 from dragoman.gateway.ignored import ignored_header
 from dragoman.gateway.middleware.request_id import request_id_of
 from dragoman.gateway.replies import error_reply, json_reply
-from dragoman.surfaces.anthropic_messages import Messages
+from dragoman.surfaces.anthropic_fields import SPELLING
+from dragoman.surfaces.anthropic_messages import Messages, counted
 
 
 class CountTokens:
@@ -30,5 +31,5 @@ class CountTokens:
             result = await service.tokenize(operation)
         except ServiceError as error:
             return error_reply(self._surface.error(error, request_id=request_id_of(request.scope)))
-        headers = ignored_header(ignored, service.unused(operation), self._surface.spelling)
-        return json_reply({"input_tokens": len(result.ids)}, headers=headers)
+        headers = ignored_header(ignored, service.unused(operation), SPELLING)
+        return json_reply(counted(result), headers=headers)

@@ -14,6 +14,8 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from dragoman.core.limits import MAX_BODY_BYTES
+
 KEEP_ALIVE_SECONDS: Final = 75
 """For an idle connection; longer than the pools of the usual clients keep one, so that they never write into a closed one."""
 
@@ -101,8 +103,9 @@ def build_server(
         host=host,
         port=port,
         http="auto",  # httptools where it is installed
-        ws="none",
-        lifespan="off",
+        ws="websockets-sansio",
+        ws_max_size=MAX_BODY_BYTES,
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,

@@ -38,9 +38,7 @@ def summarising(call: ResponsesCall) -> Generate | None:
     return Generate(prompt=asked, model=call.operation.model, limits=limits)
 
 
-def compaction(
-    items: Sequence[JsonObject], summary: str, usage: Usage | None, stamp: Stamp
-) -> JsonObject:
+def compaction(items: Sequence[JsonObject], summary: str, usage: Usage | None, stamp: Stamp) -> JsonObject:
     """The ``response.compaction``: every user message of ``items``, then the one item that stands for all the others."""
     kept: list[Json] = [item for item in items if item.get("role") == "user" and item.get("type") == "message"]
     return {

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from dragoman import __version__
+from dragoman.core.limits import MAX_BODY_BYTES
 from dragoman.gateway.options import GatewayOptions
 from support.house import CHAT, House
 
@@ -140,7 +141,7 @@ async def test_a_query_string_changes_no_route() -> None:
         (b"{", 400, "invalid_json"),
         (b"[" * 100_000 + b"]" * 100_000, 400, "invalid_json"),
         (b'{"model": "small", "messages": []}', 400, None),
-        (b"x" * (4 * 1024 * 1024 + 1), 413, "request_too_large"),
+        (b"x" * (MAX_BODY_BYTES + 1), 413, "request_too_large"),
     ],
     ids=["broken", "deep", "no messages", "too large"],
 )

@@ -27,7 +27,9 @@ class Context:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def history(self, request: ResponsesRequest, owner: str, memory: Memory | None = None) -> tuple[JsonObject, ...]:
+    async def history(
+        self, request: ResponsesRequest, owner: str, memory: Memory | None = None
+    ) -> tuple[JsonObject, ...]:
         """The items of all turns before it. Raises ``InvalidRequest`` or ``NotFound`` naming the field."""
         if request.conversation is not None:
             if not request.store:
@@ -56,11 +58,11 @@ class Context:
     async def referred(self, request: ResponsesRequest, owner: str) -> dict[str, JsonObject]:
         """The items that the input names, by their ids. Raises ``InvalidRequest`` for one that is nowhere."""
         found: dict[str, JsonObject] = {}
-        for id in request.references:
+        for name in request.references:
             try:
-                found[id] = await self._store.find_item(owner, id)
+                found[name] = await self._store.find_item(owner, name)
             except NotFound:
-                raise InvalidRequest(f"there is no item {id}", code=Code.ITEM_NOT_FOUND, param="input") from None
+                raise InvalidRequest(f"there is no item {name}", code=Code.ITEM_NOT_FOUND, param="input") from None
         return found
 
     def _no_previous(self, id: str) -> InvalidRequest:

@@ -42,43 +42,42 @@ class Conversations:
 
     async def update(self, request: Request) -> Response:
         """Give it other metadata."""
-        owner, id = _named(request)
-        known = await self._store.conversation(owner, id)
+        owner, name = _named(request)
+        known = await self._store.conversation(owner, name)
         metadata = conversations.parse_update(await self._body(request), strict=self._strict)
-        changed = StoredConversation(id=id, created_at=known.created_at, metadata=metadata)
+        changed = StoredConversation(id=name, created_at=known.created_at, metadata=metadata)
         await self._store.save_conversation(owner, changed)
         return json_reply(self._object(changed))
 
     async def delete(self, request: Request) -> Response:
         """Forget it."""
-        owner, id = _named(request)
-        await self._store.delete_conversation(owner, id)
-        return json_reply({"id": id, "object": "conversation.deleted", "deleted": True})
+        owner, name = _named(request)
+        await self._store.delete_conversation(owner, name)
+        return json_reply({"id": name, "object": "conversation.deleted", "deleted": True})
 
     async def items(self, request: Request) -> Response:
         """Some of its items."""
         page = await self._store.items(*_named(request), page_wish(request.query_params))
-        return json_reply(page_object(_listed(page)))
+        return json_reply(page_object(page))
 
     async def add(self, request: Request) -> Response:
         """Append items; they are told as they are listed from now on."""
-        owner, id = _named(request)
-        await self._store.conversation(owner, id)
+        owner, name = _named(request)
+        await self._store.conversation(owner, name)
         items = conversations.parse_items(await self._body(request), strict=self._strict, mint=self._answering.mint)
-        await self._store.add_items(owner, id, items)
-        return json_reply(page_object(_listed(Page(items=items))))
+        await self._store.add_items(owner, name, items)
+        return json_reply(page_object(Page(items=items)))
 
     async def item(self, request: Request) -> Response:
         """One item."""
-        owner, id = _named(request)
-        item = await self._store.item(owner, id, request.path_params["item"])
-        return json_reply(conversations.listed(item))
+        owner, name = _named(request)
+        return json_reply(await self._store.item(owner, name, request.path_params["item"]))
 
     async def delete_item(self, request: Request) -> Response:
         """Take one item out; the conversation is told."""
-        owner, id = _named(request)
-        known = await self._store.conversation(owner, id)
-        await self._store.delete_item(owner, id, request.path_params["item"])
+        owner, name = _named(request)
+        known = await self._store.conversation(owner, name)
+        await self._store.delete_item(owner, name, request.path_params["item"])
         return json_reply(self._object(known))
 
     @property
@@ -94,7 +93,3 @@ class Conversations:
 
 def _named(request: Request) -> tuple[str, str]:
     return caller_of(request.scope).isolation, request.path_params["id"]
-
-
-def _listed(page: Page) -> Page:
-    return Page(items=tuple(map(conversations.listed, page.items)), more=page.more)

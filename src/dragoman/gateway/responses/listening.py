@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Final
 
 from starlette.types import Receive, Send
 
@@ -12,9 +11,9 @@ from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.responses.runs import Run
-from dragoman.surfaces.base import ServerEvent
+from dragoman.surfaces.openai_stream import DONE
 
-DONE: Final = ServerEvent(b"[DONE]")
+__all__ = ["DONE", "listen"]
 
 
 async def listen(

@@ -39,6 +39,7 @@ class Run:
         self.resumable = resumable
         self._queued: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stopping = False
+        self._over = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, begin: Begin) -> None:
@@ -50,7 +51,8 @@ class Run:
 
     def beat(self) -> bytes:
         """Tells all who listen that it goes on; there is nothing that one of them gets alone."""
-        self._write([self.answer.projector.beat()])
+        if not self._over:
+            self._write([self.answer.projector.beat()])
         return b""
 
     async def cancel(self) -> None:
@@ -94,6 +96,7 @@ class Run:
     async def _refused(self, error: ServiceError) -> None:
         """Whoever started it hears of it as an error of his request, if he still waits; else the response has failed."""
         if self._queued.done():
+            self._over = True
             self._write(self.answer.projector.fail(error))
             await self.answer.keep()
         else:
@@ -102,13 +105,22 @@ class Run:
     async def _follow(self, generation: Generation) -> None:
         async for event in generation:
             events = self.answer.projector.feed(event)
-            if isinstance(event, Accepted):
-                await self.answer.keep()
-            if isinstance(event, Finished):
-                await self.answer.settle()
-            self._write(events)
+            if not isinstance(event, Finished):
+                self._write(events)
+                if isinstance(event, Accepted):
+                    await self.answer.keep()
+                continue
+            self._over = True
+            try:
+                await self.answer.settle()  # first: with its last event a client may go on from it
+            finally:
+                self._write(events)
 
     async def _cancelled(self) -> None:
+        if self._over:  # too late: it has ended, and is only being saved
+            await self.answer.keep()
+            return
+        self._over = True
         if self._stopping:
             error = EngineFailed("the server was stopped", code=Code.SHUTTING_DOWN)
             self._write(self.answer.projector.fail(error))

@@ -146,9 +146,7 @@ class _Connection:
             call = await self._desk.resolve(request, owner, self._turns)
             if not request.generate:
                 call = _silenced(call)
-            generation = await self._answering.begin(
-                call, surface=self._desk.surface.name, scope=self._socket.scope
-            )
+            generation = await self._answering.begin(call, surface=self._desk.surface.name, scope=self._socket.scope)
             try:
                 await self._tell(request, call, generation)
             finally:
@@ -177,10 +175,12 @@ class _Connection:
             async for event in generation if request.generate else _unsaid(generation):
                 events = answer.projector.feed(event)
                 if isinstance(event, Finished):
+                    silence.stop()  # nothing may come between: the events have their numbers
                     await self._remember(answer)
                 await self._send(events)
                 silence.broken()
         except ServiceError as error:
+            silence.stop()
             self._turns.forget(request.previous)
             await self._send(answer.projector.fail(error))
         finally:

@@ -35,10 +35,10 @@ class _Shelf:
 
     async def _stored(self, request: Request) -> StoredResponse:
         """The response. One that no server works on any more has failed, and is told so from now on."""
-        owner, id = _named(request)
-        stored = await self._desk.store.response(owner, id)
+        owner, name = _named(request)
+        stored = await self._desk.store.response(owner, name)
         silent = self._answering.now() - stored.updated_at > STALE_SECONDS
-        if stored.body.get("status") in UNFINISHED and silent and self._desk.runs.find(owner, id) is None:
+        if stored.body.get("status") in UNFINISHED and silent and self._desk.runs.find(owner, name) is None:
             stored = _abandoned(stored)
             await self._desk.store.save_response(owner, stored)
         return stored
@@ -56,21 +56,21 @@ class GetResponse(_Shelf):
             await json_reply(stored.body)(scope, receive, send)
 
     async def _follow(self, request: Request, send: Send) -> None:
-        owner, id = _named(request)
+        owner, name = _named(request)
         after = whole_number(request.query_params, "starting_after", 0, _LAST_NUMBER)
         after = -1 if after is None else after
         stored = await self._stored(request)
-        run = self._desk.runs.find(owner, id)
+        run = self._desk.runs.find(owner, name)
         if run is not None and run.resumable:
             options = self._answering.options
             await listen(run, after=after, headers={}, options=options, receive=request.receive, send=send)
             return
         if run is None and stored.body.get("status") in UNFINISHED:
-            raise Conflict(f"{id} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
-        events = await self._desk.store.events(owner, id, -1)
+            raise Conflict(f"{name} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
+        events = await self._desk.store.events(owner, name, -1)
         if not events:
             raise InvalidRequest(
-                f"{id} has no events: only a response that was made with background: true and stream: true can be followed",
+                f"{name} has no events: only a response that was made with background: true and stream: true can be followed",
                 code=Code.INVALID_VALUE,
                 param="stream",
             )
@@ -88,33 +88,33 @@ class StoredResponses(_Shelf):
 
     async def delete(self, request: Request) -> Response:
         """Forget it; one that is being made is cancelled first."""
-        owner, id = _named(request)
-        if run := self._desk.runs.find(owner, id):
+        owner, name = _named(request)
+        if run := self._desk.runs.find(owner, name):
             await run.cancel()
-        await self._desk.store.delete_response(owner, id)
-        return json_reply({"id": id, "object": "response", "deleted": True})
+        await self._desk.store.delete_response(owner, name)
+        return json_reply({"id": name, "object": "response", "deleted": True})
 
     async def cancel(self, request: Request) -> Response:
         """End a background response before its time. One that has ended stays as it is."""
-        owner, id = _named(request)
+        owner, name = _named(request)
         stored = await self._stored(request)
         if not stored.background:
             raise InvalidRequest(
-                f"{id} was not made in the background, so there is nothing to cancel: close its connection",
+                f"{name} was not made in the background, so there is nothing to cancel: close its connection",
                 code=Code.INVALID_VALUE,
                 param="response_id",
             )
-        if run := self._desk.runs.find(owner, id):
+        if run := self._desk.runs.find(owner, name):
             await run.cancel()
         elif stored.body.get("status") in UNFINISHED:
-            raise Conflict(f"{id} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
-        return json_reply((await self._desk.store.response(owner, id)).body)
+            raise Conflict(f"{name} is being made by another server", code=Code.INVALID_VALUE, param="response_id")
+        return json_reply((await self._desk.store.response(owner, name)).body)
 
     async def input_items(self, request: Request) -> Response:
         """What it was an answer to."""
-        owner, id = _named(request)
+        owner, name = _named(request)
         await self._stored(request)
-        page = await self._desk.store.input_items(owner, id, page_wish(request.query_params))
+        page = await self._desk.store.input_items(owner, name, page_wish(request.query_params))
         return json_reply(page_object(page))
 
 
