@@ -58,7 +58,7 @@ def content(readers: BlockReaders, *, at_least: int = 0) -> Reader[tuple[Block, 
         return tuple(block for block in blocks if block is not None and block != _NOTHING)
 
     wants = f"a string, or {'a non-empty' if at_least else 'an'} array of content blocks"
-    union = {"anyOf": [_tagged(kind, reader.schema) for kind, reader in readers.items()]}
+    union = {"anyOf": [tagged(reader.schema, "type", kind) for kind, reader in readers.items()]}
     return Reader(wants, read, {"anyOf": [{"type": "string"}, {"type": "array", "items": union, "minItems": at_least}]})
 
 
@@ -72,8 +72,11 @@ def _block(value: Json, at: Place, readers: BlockReaders) -> Block | None:
     raise at.child("type").wrong(f"{at.path}.type must be one of {', '.join(readers)}")
 
 
-def _tagged(kind: str, schema: JsonObject) -> JsonObject:
-    """The schema of a block, with the type that makes it one."""
+def tagged(schema: JsonObject, tag: str, value: str) -> JsonObject:
+    """The schema of an object that is known by its ``tag``."""
     properties = schema.get("properties")
-    tagged = {**(properties if isinstance(properties, Mapping) else {}), "type": {"const": kind}}
-    return {"required": ["type"], **schema, "properties": tagged}
+    return {
+        "required": [tag],
+        **schema,
+        "properties": {**(properties if isinstance(properties, Mapping) else {}), tag: {"const": value}},
+    }

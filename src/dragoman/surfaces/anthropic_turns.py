@@ -10,7 +10,7 @@ from typing import Final
 from dragoman.core.json import Json
 from dragoman.core.request import Role
 from dragoman.surfaces.anthropic_block_readers import OF_ASSISTANTS, OF_SYSTEMS, OF_USERS, TEXT_FIELDS, text_block
-from dragoman.surfaces.anthropic_content import Block, content
+from dragoman.surfaces.anthropic_content import Block, content, tagged
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, Place, Reader, array, word
 
@@ -74,7 +74,11 @@ TURN_FIELDS: Final[Mapping[Role, Table]] = MappingProxyType(
     }
 )
 _TURNS: Final = array(
-    Reader(OBJECT.wants, _turn, {"anyOf": [table.schema for table in TURN_FIELDS.values()]}), at_least=1, of="messages"
+    Reader(
+        OBJECT.wants, _turn, {"anyOf": [tagged(table.schema, ROLE.name, role) for role, table in TURN_FIELDS.items()]}
+    ),
+    at_least=1,
+    of="messages",
 )
 _SYSTEM_BLOCKS: Final = array(record(TEXT_FIELDS, lambda form: text_block(form).text), of="text blocks")
 
