@@ -139,7 +139,8 @@ def _asked(
         instructions=form.read(INSTRUCTIONS, None),
         definitions=form.read(TOOLS, ()),
         wish=form.read(TOOL_CHOICE, Wish()),
-        parallel=form.read(PARALLEL_TOOL_CALLS, None),
+        parallel=form.read(PARALLEL_TOOL_CALLS, True),
+        of_calls=tuple(field.name for field in (PARALLEL_TOOL_CALLS, STRICT_TOOL_CALLS) if form.has(field)),
         thinking=Thinking(
             enabled=form.read(ENABLE_THINKING, None),
             effort=reasoning.effort,
@@ -205,7 +206,7 @@ def _echo(
         "max_output_tokens": _budget(form)[1],
         "max_tool_calls": form.read(MAX_TOOL_CALLS, None),
         "metadata": form.read(METADATA, {}),
-        "parallel_tool_calls": True if asked.parallel is None else asked.parallel,
+        "parallel_tool_calls": asked.parallel,
         "previous_response_id": previous,
         "prompt_cache_key": form.read(PROMPT_CACHE_KEY, None),
         "reasoning": reasoning.echo,

@@ -10,12 +10,12 @@ from typing import Final
 
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.request import ImagePart, Part, TextPart
-from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
+from dragoman.surfaces.fields import Field, Form, Table, honoured, ignored, refused
 from dragoman.surfaces.images import image_from_url
-from dragoman.surfaces.openai_message_schema import union_by
 from dragoman.surfaces.readers import PROMPT_TEXT, TEXT, Place, Reader
 
 _TEXTS: Final = ("input_text", "output_text", "text")
+_KINDS: Final = (*_TEXTS, "refusal", "input_image")
 _UNSHOWN: Final = ("input_file", "input_audio", "input_video", "computer_screenshot")
 _CACHE_HINT: Final = "Prompts share their cached prefixes without a hint."
 
@@ -96,17 +96,18 @@ PART_FIELDS: Final = Table(
     refused("file_url", "only text and pictures are supported"),
 )
 
-_VARIANTS: Final[Mapping[str, Sequence[str]]] = {
-    "input_text": ("text",),
-    "output_text": ("text",),
-    "text": ("text",),
-    "refusal": ("refusal",),
-    "input_image": ("image_url",),
-}
-_KINDS: Final = tuple(_VARIANTS)
+
+def _shape(field: Field[object], *kinds: str) -> JsonObject:
+    """Parts of these kinds, which need the field."""
+    properties: JsonObject = {row.name: row.schema for row in PART_FIELDS}
+    held: JsonObject = {"type": {"enum": list(kinds)}, field.name: {**field.reader.schema, "description": field.note}}
+    return {"type": "object", "properties": {**properties, **held}, "required": ["type", field.name]}
+
+
+_SHAPES: Final[Json] = [_shape(TEXT_FIELD, *_TEXTS), _shape(REFUSAL, "refusal"), _shape(IMAGE_URL, "input_image")]
 
 CONTENT: Final = Reader(
     "a string, or an array of parts",
     _content,
-    {"anyOf": [PROMPT_TEXT.schema, {"type": "array", "items": union_by(PART_FIELDS, "type", _VARIANTS)}]},
+    {"anyOf": [PROMPT_TEXT.schema, {"type": "array", "items": {"anyOf": _SHAPES}}]},
 )

@@ -79,6 +79,11 @@ def _named(kept: Kept, prefix: str, mint: Callable[[], str]) -> JsonObject:
     return {"id": f"{prefix}_{mint()}", **present} if "id" not in present else present
 
 
+def _completed(item: JsonObject) -> Kept:
+    """What comes from a client is over, unless it says otherwise; OpenAI's lists say so of each item."""
+    return {**item, "status": item.get("status") or "completed"}
+
+
 def _message(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
     role = Role(form.require(ROLE))
     parts = form.require(MESSAGE_CONTENT)
@@ -87,7 +92,7 @@ def _message(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
         raise place.wrong(f"{place.path} must hold something")
     form.read(STATUS, None)
     content = kept_content(item["content"], of_assistant=role is Role.ASSISTANT)
-    return (Said(role=role, parts=parts),), {"status": "completed", **item, "content": content}
+    return (Said(role=role, parts=parts),), _completed(item) | {"content": content}
 
 
 def _function_call(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
@@ -98,7 +103,7 @@ def _function_call(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kep
         namespace=form.read(NAMESPACE, None),
     )
     form.read(STATUS, None)
-    return (called,), {"status": "completed", **item}
+    return (called,), _completed(item)
 
 
 def _custom_call(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
@@ -110,13 +115,13 @@ def _custom_call(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]
         namespace=form.read(NAMESPACE, None),
     )
     form.read(STATUS, None)
-    return (called,), {**item}
+    return (called,), _completed(item)
 
 
 def _call_output(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
     answered = Answered(call=form.require(CALL_ID), parts=form.require(OUTPUT), place=form.place(CALL_ID))
     form.read(STATUS, None)
-    return (answered,), {"status": "completed", **item}
+    return (answered,), _completed(item)
 
 
 def _reasoning(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
@@ -150,7 +155,7 @@ def _additional_tools(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], 
 
 
 def _reference(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
-    return (Referred(id=form.require(ID), place=form.place(ID)),), {**item}
+    return (Referred(id=form.require(REFERENCE_ID), place=form.place(REFERENCE_ID)),), {**item}
 
 
 def _piece(form: Form) -> str:
@@ -224,7 +229,8 @@ TOOL_SEARCH_FIELDS: Final = Table(
     ignored("execution", "It is over."),
     _CREATOR,
 )
-REFERENCE_FIELDS: Final = Table(TYPE, ID)
+REFERENCE_ID: Final = honoured("id", TEXT, "Of an item that is kept here.", required=True)
+REFERENCE_FIELDS: Final = Table(TYPE, REFERENCE_ID)
 
 _ItemReader = Callable[[Form, JsonObject], tuple[tuple[Entry, ...], Kept]]
 
@@ -243,25 +249,29 @@ _KINDS: Final[Mapping[str, tuple[Table, _ItemReader, str]]] = {
 """The fields of an item, what it means, and what begins its id, by its type."""
 
 
-def _schema(kind: str, table: Table) -> JsonObject:
-    """Of an item; what it needs not say of itself is what makes it a message."""
+def _shape(kind: str, table: Table) -> JsonObject:
+    """Items of this kind; a message need not say what it is."""
     schema = table.schema
     properties, required = schema["properties"], schema.get("required", ())
     assert isinstance(properties, Mapping)
     assert isinstance(required, Sequence)
-    named: list[Json] = [] if kind in _UNTYPED else ["type"]
-    return {**schema, "properties": {**properties, "type": {"const": kind}}, "required": [*named, *required]}
+    typed: list[Json] = [] if kind == "message" else ["type"]
+    return {
+        **schema,
+        "properties": {**properties, "type": {"enum": [kind, *([] if typed else [None])]}},
+        "required": [*typed, *required],
+    }
 
 
-_UNTYPED: Final = ("message", "item_reference")
-_SCHEMAS: Final[list[Json]] = [
-    *(_schema(kind, table) for kind, (table, _, _) in _KINDS.items()),
+_SHAPES: Final[Json] = [
+    *(_shape(kind, table) for kind, (table, _, _) in _KINDS.items()),
+    {**REFERENCE_FIELDS.schema, "maxProperties": 2},
     {"type": "object", "properties": {"type": {"enum": list(HOSTED)}}, "required": ["type"]},
 ]
 
 INPUTS: Final = Reader(
     "a string, or an array of items",
     _unread,
-    {"anyOf": [PROMPT_TEXT.schema, {"type": "array", "items": {"anyOf": _SCHEMAS}}]},
+    {"anyOf": [PROMPT_TEXT.schema, {"type": "array", "items": {"anyOf": _SHAPES}}]},
 )
 """Of the shape alone: ``read_input`` reads what is in it, once there is somebody who makes ids."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.json import JsonObject
@@ -21,18 +20,20 @@ from dragoman.surfaces.responses_tool_choice import Wish, choice_of
 from dragoman.surfaces.responses_tools import Definition, Offer, offer_of
 from dragoman.surfaces.responses_transcript import messages_of
 
-_PARALLEL: Final = "parallel_tool_calls"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a body says of its prompt. ``at`` is its root, which also gathers what has no effect."""
+    """What a body says of its prompt. ``at`` is its root, which also gathers what has no effect.
+
+    ``of_calls`` are fields that the body has and that mean nothing where no call can come.
+    """
 
     items: tuple[Item, ...] = ()
     instructions: str | None = None
     definitions: tuple[Definition, ...] = ()
     wish: Wish = field(default_factory=Wish)
-    parallel: bool | None = None
+    parallel: bool = True
+    of_calls: tuple[str, ...] = ()
     thinking: Thinking = field(default_factory=Thinking)
     template_args: JsonObject = field(default_factory=dict)
     may_be_empty: bool = False
@@ -88,7 +89,11 @@ class Request:
         )
         return replace(
             self.call,
-            operation=replace(self.call.operation, prompt=prompt),
+            operation=replace(
+                self.call.operation,
+                prompt=prompt,
+                strict_tool_calls=self.call.operation.strict_tool_calls and bool(prompt.tools),
+            ),
             named_call=asked.wish.one,
             tools=offer.tools,
             input=tuple(item.kept for item in items),
@@ -130,14 +135,12 @@ class Request:
         asked, at = self.asked, self.asked.at
         added = [tool for entry in entries if isinstance(entry, Offered) for tool in entry.tools]
         offer = offer_of((*asked.definitions, *added))
-        if self._barred and offer.specs:
-            at.child("tools").ignore()
-        if asked.parallel is not None and (self._barred or not offer.specs):
-            at.child(_PARALLEL).ignore()
+        if self._barred or not offer.specs:
+            for name in (*asked.of_calls, *(["tools"] if offer.specs else ())):
+                at.child(name).ignore()
         if self._barred:
             return offer, ToolChoice()
-        parallel = True if asked.parallel is None else asked.parallel
-        return offer, choice_of(asked.wish, offer, at.child("tool_choice"), parallel=parallel)
+        return offer, choice_of(asked.wish, offer, at.child("tool_choice"), parallel=asked.parallel)
 
     def _messages(self, entries: Sequence[Entry], offer: Offer) -> tuple[Message, ...]:
         messages = messages_of(entries, offer)

@@ -14,7 +14,7 @@ from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOOL_NAME_CHARS, MAX_TOOLS
 from dragoman.core.regular import RegularFault, regular_expression, whole
 from dragoman.core.request import ToolSpec
-from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
+from dragoman.surfaces.fields import Disposition, Field, Form, Table, honoured, ignored, record
 from dragoman.surfaces.openai_tools import DESCRIPTION, NAME, PARAMETERS, STRICT, check_schema
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, word
 from dragoman.surfaces.responses_call import CallableTool
@@ -24,11 +24,15 @@ _ALWAYS_OFFERED: Final = "The model is told of every tool at once."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A tool as the client defined it. ``spec`` has the client's name of it; ``echo`` is how a response repeats it."""
+    """A tool as the client defined it. ``spec`` has the client's name of it.
+
+    ``echo`` is how a response repeats it, and ``group`` how it repeats the namespace around it, but for its tools.
+    """
 
     spec: ToolSpec
     called: CallableTool
     echo: JsonObject = field(repr=False)
+    group: JsonObject = field(default_factory=dict, repr=False)
     place: Place = field(compare=False, repr=False)
 
 
@@ -153,7 +157,15 @@ def _namespace(value: Json, at: Place) -> tuple[Definition, ...]:
     form = Form(value, NAMESPACE_FIELDS, at)
     form.read(NAMESPACE_TYPE, None)
     namespace = form.require(NAME)
-    return tuple(replace(tool, called=replace(tool.called, namespace=namespace)) for tool in form.require(NESTED_TOOLS))
+    group: JsonObject = {
+        "type": "namespace",
+        "name": namespace,
+        "description": form.read(NAMESPACE_DESCRIPTION, ""),
+    }
+    return tuple(
+        replace(tool, called=replace(tool.called, namespace=namespace), group=group)
+        for tool in form.require(NESTED_TOOLS)
+    )
 
 
 def _format(form: Form) -> str | None:
@@ -179,7 +191,7 @@ def echoed(definitions: Sequence[Definition]) -> list[Json]:
             nested[namespace].append(definition.echo)
         else:
             nested[namespace] = [definition.echo]
-            told.append({"type": "namespace", "name": namespace, "description": "", "tools": nested[namespace]})
+            told.append({**definition.group, "tools": nested[namespace]})
     return told
 
 
@@ -241,9 +253,13 @@ NESTED_TOOLS: Final = honoured(
     required=True,
 )
 NAMESPACE_TYPE: Final = honoured("type", _kind("namespace"), "What the tool is.", required=True)
-NAMESPACE_FIELDS: Final = Table(
-    NAMESPACE_TYPE, NAME, NESTED_TOOLS, ignored("description", "The model is shown those of the tools themselves.")
+NAMESPACE_DESCRIPTION: Final = Field(
+    name="description",
+    disposition=Disposition.IGNORED,
+    note="Repeated in the response. The model is shown those of the tools themselves.",
+    reader=TEXT,
 )
+NAMESPACE_FIELDS: Final = Table(NAMESPACE_TYPE, NAME, NESTED_TOOLS, NAMESPACE_DESCRIPTION)
 
 _KINDS: Final[Mapping[str, Reader[tuple[Definition, ...]]]] = {
     **_NESTED,
