@@ -87,7 +87,7 @@ async def test_null_is_as_if_the_field_were_left_out() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/chat/completions", "/v1/v1/chat/completions", "/v1/chat/completion", "/v1/messages/", "/v1/chat/completions/"],
+    ["/chat/completions", "/v1/v1/chat/completions", "/v1/chat/completion", "/v1/embeddings", "/v1/chat/completions/"],
 )
 async def test_a_wrong_path_is_a_404_in_json(path: str) -> None:
     """Peers' bug list, 4."""
