@@ -12,12 +12,13 @@ from types import MappingProxyType
 from typing import Final
 
 from dragoman.core.json import Json
+from dragoman.core.limits import MAX_TOOL_USE_NAME_CHARS
 from dragoman.core.request import ImagePart, TextPart, ToolCall
 from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
 from dragoman.surfaces.anthropic_content import BlockReaders, Thought, ToolReference, ToolResult, content
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
 from dragoman.surfaces.images import MEDIA_TYPES, image_part
-from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, word
+from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, identifier, word
 from dragoman.surfaces.sealed import unseal
 
 _HOSTED_RESULTS: Final = (
@@ -101,7 +102,7 @@ def _added(value: Json, at: Place) -> ToolReference:
         raise at.unsupported(
             f'{at.path}.type must be "tool_reference": define tools in `tools`, where they may be deferred'
         )
-    return ToolReference(name=form.require(NAME), place=at)
+    return ToolReference(name=form.require(ADDED_NAME), place=at)
 
 
 def _addition(form: Form) -> ToolReference:
@@ -195,7 +196,7 @@ PASSAGES: Final = honoured(
 )
 SEARCH_RESULT_FIELDS: Final = Table(KIND, TITLE, ORIGIN, PASSAGES, CACHE_CONTROL, CITATIONS)
 
-TOOL_NAME: Final = honoured("tool_name", PROMPT_TEXT, "One of `tools`.", required=True)
+TOOL_NAME: Final = honoured("tool_name", identifier(MAX_TOOL_USE_NAME_CHARS), "One of `tools`.", required=True)
 REFERENCE_FIELDS: Final = Table(KIND, TOOL_NAME, CACHE_CONTROL)
 
 _TEXT_BLOCK: Final = record(TEXT_FIELDS, text_block)
@@ -235,7 +236,8 @@ COMPACTION_FIELDS: Final = Table(
 )
 _COMPACTION_BLOCK: Final = record(COMPACTION_FIELDS, _compaction)
 
-ADDED_FIELDS: Final = Table(KIND, NAME)
+ADDED_NAME: Final = honoured("name", TOOL_NAME.reader, "One of `tools`.", required=True)
+ADDED_FIELDS: Final = Table(KIND, ADDED_NAME)
 ADDED: Final = honoured(
     "tool", Reader(OBJECT.wants, _added, ADDED_FIELDS.schema), "A reference to one of `tools`.", required=True
 )

@@ -118,9 +118,7 @@ def _tool(value: Json, at: Place) -> Declared:
         name = OBJECT.read(value, at).get(NAME.name)
         return Declared(name=name if isinstance(name, str) else known, kind=known, place=at)
     place = at.child(TOOL_TYPE.name)
-    raise place.unsupported(
-        f'{place.path} "{known}" is not supported: only tools of type "custom", which is the default'
-    )
+    raise place.unsupported(f'{place.path} is not supported: only tools of type "custom", which is the default')
 
 
 def _custom(form: Form, at: Place) -> Declared:
@@ -146,7 +144,7 @@ def _tools(value: Json, at: Place) -> Catalogue:
     for tool in declared:
         if tool.name in seen:
             place = tool.place.child(NAME.name)
-            raise place.wrong(f"{place.path}: {tool.name} is the name of another tool, too")
+            raise place.wrong(f"{place.path} is the name of another tool, too")
         seen.add(tool.name)
     return Catalogue(declared)
 
@@ -196,7 +194,7 @@ TOOLS: Final = honoured(
 )
 
 CHOICE_TYPE: Final = honoured("type", word("auto", "any", "tool", "none"), "Who decides.", required=True)
-CHOSEN: Final = honoured("name", TEXT, "Of `tool`: the one that must be called.")
+CHOSEN: Final = honoured("name", NAME.reader, "Of `tool`: the one that must be called.")
 DISABLE_PARALLEL: Final = honoured(
     "disable_parallel_tool_use", BOOLEAN, "Default false; with true there is at most one call (S127)."
 )
