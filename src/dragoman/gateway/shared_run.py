@@ -23,7 +23,7 @@ class SharedRun:
 
     def __init__(self, app: ASGIApp, scope: Scope, body: bytes, *, limit: int, grace: float) -> None:
         self._app = app
-        self._scope = dict(scope)  # what this run leaves there is not for the request that began it
+        self._scope = scope
         self._body: bytes | None = body
         self._grace = grace
         self._recording = Recording(limit=limit)

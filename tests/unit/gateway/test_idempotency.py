@@ -14,6 +14,7 @@ from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.idempotency import Idempotent, Retries, digest_of, idempotency_key
 from dragoman.gateway.outcome import mark_failed
 from dragoman.gateway.replies import on_service_error
+from dragoman.gateway.shared_run import SharedRun
 from support.asgi import Client
 from support.kept_replies import KeptReplies
 from support.virtual_time import settle
@@ -40,17 +41,18 @@ class Cook:
             self.gone += 1
 
 
-def serving(*pieces: bytes, status: int = 200, failed: bool = False, headers=()):
-    """Sends the pieces, the last of them when the cook may ``go`` on."""
+def serving(*pieces: bytes, status: int = 200, failed: bool = False, headers=(), waits: bool = True, ends: bool = True):
+    """Sends the pieces, the last of them when the cook may ``go`` on, if it ``waits`` for that."""
 
     async def course(cook: Cook, scope, send) -> None:
         await send({"type": "http.response.start", "status": status, "headers": list(headers)})
         for piece in pieces[:-1]:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await cook.go.wait()
+        if waits:
+            await cook.go.wait()
         if failed:
             mark_failed(scope)
-        await send({"type": "http.response.body", "body": pieces[-1], "more_body": False})
+        await send({"type": "http.response.body", "body": pieces[-1], "more_body": not ends})
 
     return course
 
@@ -126,7 +128,14 @@ async def test_the_reply_comes_again_with_its_headers_and_a_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    "course", [serving(b"no", status=400), serving(b"no", status=500), serving(b"a", b"no", failed=True)]
+    "course",
+    [
+        serving(b"no", status=400),
+        serving(b"no", status=500),
+        serving(b"a", b"no", failed=True),
+        serving(b"no", ends=False),
+    ],
+    ids=["refused", "broken", "failed", "cut"],
 )
 async def test_what_failed_frees_its_key(course) -> None:
     place = Place(course, serving(b"yes"))
@@ -227,15 +236,57 @@ async def test_a_client_that_leaves_early_still_has_its_answer_kept() -> None:
     assert place.cook.gone == 0
 
 
+async def test_a_disconnect_that_follows_the_last_message_is_no_hang_up() -> None:
+    """uvicorn says it as soon as the reply is complete, and may still be writing then."""
+    over = asyncio.Event()
+
+    async def receive():
+        await over.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message) -> None:
+        if not message.get("more_body", True):
+            over.set()
+        await settle()
+
+    cook = Cook(serving(b"a", waits=False))
+    run = SharedRun(cook, {}, b"", limit=100, grace=60.0)
+    serving_it = asyncio.create_task(run.serve())
+    await run.follow(receive, send)
+    await serving_it
+
+
 async def test_an_answer_that_outgrows_the_limit_is_sent_whole_but_neither_kept_nor_joined() -> None:
-    place = Place(serving(b"12345", b"6789"), serving(b"new"), limit=4)
+    place = Place(serving(b"12345", b"6789"), serving(b"new", waits=False), limit=4)
     first = place.order()
     await first.until(writes=1)
+    assert (await place.order().end()).body == b"new"
+    await settle()
     place.cook.go.set()
-    second = await place.order().end()
-    assert second.body == b"new"
     assert (await first.end()).body == b"123456789"
+    await settle()
     assert [reply.body for reply in place.store.replies.values()] == [b"new"]
+
+
+async def test_the_end_of_a_run_that_cannot_be_joined_leaves_the_next_one_joinable() -> None:
+    going = asyncio.Event()
+
+    async def long(cook: Cook, scope, send) -> None:
+        await serving(b"12345", b"6789", waits=False)(cook, scope, send)
+        await going.wait()
+
+    place = Place(long, serving(b"a", b"b"), limit=4)
+    first = place.order()
+    await first.until(writes=2)
+    second = place.order()
+    await second.until(writes=1)
+    going.set()
+    await first.end()
+    await settle()
+    third = place.order()
+    await third.until(writes=1)
+    place.cook.go.set()
+    assert (await third.end()).body == (await second.end()).body == b"ab"
 
 
 @pytest.mark.parametrize("leaves_first", [True, False])
