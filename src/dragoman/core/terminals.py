@@ -37,7 +37,18 @@ COMMON: Final[Mapping[str, str]] = MappingProxyType(
 """Terminals of Lark's library, as its grammar ``common`` defines them."""
 
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
-_CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "0": "\0"}
+_ESCAPED: Final = {
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "f": "\f",
+    "v": "\v",
+    "b": "\b",
+    '"': '"',
+    "\\": "\\",
+    "/": "/",
+    "'": "'",
+}
 _WRITTEN: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f", "\v": r"\v"}
 _SYNTAX: Final = frozenset("\\^$.*+?()[]{}|/")
 
@@ -64,7 +75,9 @@ def text_of(string: str) -> str:
     def unescaped(escape: re.Match[str]) -> str:
         digits = escape[1] or escape[2] or escape[3]
         if digits is None:
-            return _CONTROL.get(escape[4], escape[4])
+            if escape[4] not in _ESCAPED:
+                raise TerminalFault(f"has {escape[0]} in {string}, which is no escape")
+            return _ESCAPED[escape[4]]
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:
             raise TerminalFault(f"has {escape[0]} in {string}, which is no character")

@@ -114,6 +114,7 @@ def test_the_engine_enforces_the_expression_within_json(grammar, sentences, othe
         ('start: "b".."a"', "range"),
         ('start: "a".. b', "range"),
         ('start: "\\ud800"', "no character"),
+        ('start: "\\d"', "no escape"),
         ('start: "a"{3,2}', "3 to 2"),
         ("start: " + "(" * 500 + '"x"' + ")" * 500, "deep"),
         ("start: r0\n" + "".join(f"r{n}: r{n + 1}\n" for n in range(500)) + 'r500: "x"', "deep"),
