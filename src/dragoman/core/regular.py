@@ -22,6 +22,9 @@ _MAX_CHARS: Final = 32_000
 _MAX_DEPTH: Final = 64
 """Of brackets within brackets, and of rules within rules: both are read by recursion, and become groups within groups."""
 
+_MAX_REASON_CHARS: Final = 200
+"""Names and texts in a reason are the client's, and may be long."""
+
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[ \t\r\f]+|//[^\n]*)
       | (?P<line>\n)
@@ -41,7 +44,10 @@ _TOKEN: Final = re.compile(
 
 
 class RegularFault(Exception):
-    """A grammar that is none, or that no expression can say here; the text completes "the grammar ..."."""
+    """A grammar that is none, or that no expression can say here; the text completes "the grammar ...", and is short."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason if len(reason) <= _MAX_REASON_CHARS else f"{reason[:_MAX_REASON_CHARS]}...")
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,3 +148,9 @@ def test_a_whole_string_matches_an_expression(pattern, matching, others):
 def test_an_expression_that_cannot_be_enforced_is_refused(pattern):
     with pytest.raises(RegularFault):
         whole(pattern)
+
+
+def test_a_reason_does_not_repeat_a_long_grammar():
+    with pytest.raises(RegularFault) as caught:
+        regular_expression("start: " + "x" * 10_000)
+    assert len(str(caught.value)) < 300
