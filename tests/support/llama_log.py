@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import llama_cpp.llama_cpp as lib
 
@@ -12,6 +13,7 @@ def _nothing(level, text, user_data):
     """llama.cpp describes every file that it loads otherwise."""
 
 
-def silence() -> None:
-    """Call before a model is loaded; safe to call again."""
-    lib.llama_log_set(_nothing, ctypes.c_void_p(0))
+def silence(*others: Callable[..., None]) -> None:
+    """Call before a model is loaded; safe to call again. ``others`` set the callback of libraries beside it."""
+    for setter in (lib.llama_log_set, *others):
+        setter(_nothing, ctypes.c_void_p(0))

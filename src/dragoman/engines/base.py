@@ -52,7 +52,8 @@ class EngineImage:
     rgb: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.width * self.height <= MAX_PIXELS or len(self.rgb) != 3 * self.width * self.height:
+        pixels = self.width * self.height if min(self.width, self.height) > 0 else 0
+        if not 0 < pixels <= MAX_PIXELS or len(self.rgb) != 3 * pixels:
             raise ValueError(f"{len(self.rgb)} bytes are no picture of {self.width} by {self.height} pixels")
 
     @property

@@ -71,12 +71,13 @@ def read_pictured(prompt: TextPrompt, pictures: Sequence[Placed], tokenize: Toke
         tokens += tokenize(piece)
         if picture is None:
             break
+        digest = picture.image.digest
         for index, part in enumerate(look(picture.image)):
             if isinstance(part, int):
                 tokens.append(part)
             else:
                 stretches.append(Stretch(start=len(tokens), end=len(tokens) + part.positions, content=part))
-                tokens += [_number(picture.image.digest, index)] * part.positions
+                tokens += [_number(digest, index)] * part.positions
     return Pictured(tokens=tuple(tokens), stretches=tuple(stretches))
 
 

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     scheduler, info = engine.scheduler(), engine.info()
     write(Ready())
-    write(Caps({"ext": "1", "vision": "0"}))
+    write(Caps({"ext": "1", "vision": "0" if engine.eyes is None else "1"}))
     write(Model(describe(info)))
     write(Telemetry("STAT", known=True, text="0 0.00 0.0 0.00"))
     Worker(session, scheduler, engine, slots=info.slots, source=0, sink=frames).run()
@@ -74,6 +74,7 @@ def _claim_stdout() -> int:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dragoman.engines.llama", description=__doc__)
     parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--projector", type=Path)
     parser.add_argument("--name")
     parser.add_argument("--context", type=int)
     parser.add_argument("--slots", type=int, default=16)
@@ -95,6 +96,7 @@ def _options(parsed: argparse.Namespace) -> LlamaOptions:
     """Zero stands for automatic where a number is expected."""
     return LlamaOptions(
         path=parsed.model,
+        projector=parsed.projector,
         name=parsed.name,
         context=parsed.context or None,
         slots=parsed.slots,

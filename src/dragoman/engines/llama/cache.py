@@ -12,6 +12,8 @@ from dragoman.engines.backend import Computed, Logits
 from dragoman.engines.llama.layout import Layout
 from dragoman.engines.llama.library import LoadError
 from dragoman.engines.llama.padding import pad_split, pad_unified
+from dragoman.engines.llama.positions import Positions
+from dragoman.engines.llama.projector import Projector, Seen
 from dragoman.scheduler.plan import Copy, Cut, Run
 from dragoman.scheduler.sequence import Sequence
 
@@ -40,13 +42,13 @@ class _Batch:
             logits=self.output.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
         )
 
-    def add(self, run: Run, padding: int, row: int) -> int:
-        """Write a run from ``row`` on; rows that nobody reads follow it in its sequence. Returns the next free row."""
+    def add(self, run: Run, position: int, padding: int, row: int) -> int:
+        """Write a run from ``row`` on, at ``position`` of its sequence; rows that nobody reads follow it in its sequence. Returns the next free row."""
         end = row + len(run.tokens)
         padded = end + padding
         self.token[row:end] = run.tokens
         self.token[end:padded] = run.tokens[-1]
-        self.position[row:padded] = np.arange(run.start, run.end + padding)
+        self.position[row:padded] = np.arange(position, position + padded - row)
         self.seq_id[row:padded] = run.seq_id
         self.output[row:end] = run.every
         self.output[end - 1] = run.every or run.last
@@ -84,6 +86,7 @@ class LlamaCache:
         self._memory = lib.llama_get_memory(context)
         self._vocabulary_size: int = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
         self._batch = _Batch(rows)
+        self._positions = Positions()
         # llama.cpp asks this callback between graph nodes. strlen is one that needs no interpreter lock: empty means go on.
         self._flag = ctypes.create_string_buffer(2)
         strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
@@ -110,8 +113,9 @@ class LlamaCache:
                 case Copy(source, target, length):
                     lib.llama_memory_seq_rm(self._memory, target, -1, -1)
                     # A split cache copies whole sequences only, so the copy is cut afterwards.
-                    end = length if self.layout.unified else -1
+                    end = self._positions.of(source, length) if self.layout.unified else -1
                     lib.llama_memory_seq_cp(self._memory, source, target, -1 if end < 0 else 0, end)
+                    self._positions.copy(source, target, length)
                     self._cut(target, length)
 
     def can_cut(self) -> bool:
@@ -128,7 +132,7 @@ class LlamaCache:
         padding = self._padding(runs)
         rows = 0
         for run, padded in zip(runs, padding, strict=True):
-            rows = self._batch.add(run, padded, rows)
+            rows = self._batch.add(run, self._positions.of(run.seq_id, run.start), padded, rows)
         self._batch.struct.n_tokens = rows
         status = lib.llama_decode(self._context, self._batch.struct)
         if status == _DECODE_FULL:
@@ -142,6 +146,18 @@ class LlamaCache:
                 self._cut(run.seq_id, run.end)
         return Computed("done", self._logits(sum(run.outputs for run in runs)))
 
+    def see(self, run: Run, picture: Seen, projector: Projector) -> Computed:
+        """Compute a picture that is encoded. Raises ``RuntimeError`` when the model fails for good."""
+        position = self._positions.of(run.seq_id, run.start)
+        status = projector.decode(self._context, picture, seq_id=run.seq_id, position=position, rows=self._rows)
+        if status in {_DECODE_FULL, _DECODE_ABORTED}:
+            self._cut(run.seq_id, run.start)  # a long one is computed in parts
+            return Computed("full" if status == _DECODE_FULL else "interrupted", self._no_logits())
+        if status != 0:
+            raise RuntimeError(f"a picture failed with {status}")
+        self._positions.add(run.seq_id, run.end, picture.chunk.positions - picture.chunk.span)
+        return Computed("done", self._no_logits())
+
     def _padding(self, runs: tuple[Run, ...]) -> list[int]:
         counts = [(run.seq_id, len(run.tokens)) for run in runs]
         if self.layout.unified:
@@ -149,7 +165,9 @@ class LlamaCache:
         return pad_split(counts, self.layout.micro_batch, 1 if runs[0].decodes else self.layout.minimum_rows)
 
     def _cut(self, seq_id: int, length: int) -> None:
-        if not lib.llama_memory_seq_rm(self._memory, seq_id, length or -1, -1):
+        start = self._positions.of(seq_id, length)
+        self._positions.cut(seq_id, length)
+        if not lib.llama_memory_seq_rm(self._memory, seq_id, start or -1, -1):
             lib.llama_memory_seq_rm(self._memory, seq_id, -1, -1)
 
     def _logits(self, rows: int) -> Logits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -12,9 +12,11 @@ import numpy as np
 
 from dragoman import __version__
 from dragoman.engines.backend import Computed
-from dragoman.engines.base import EngineInfo
+from dragoman.engines.base import IMAGES, EngineInfo
+from dragoman.engines.eyes import Patch
 from dragoman.engines.llama.budget import Budget, plan_budget
 from dragoman.engines.llama.cache import LlamaCache
+from dragoman.engines.llama.eyes import LlamaEyes
 from dragoman.engines.llama.fingerprint import fingerprint
 from dragoman.engines.llama.grammar_compiler import GrammarCompiler
 from dragoman.engines.llama.grammar_tokenizer import grammar_tokenizer
@@ -22,6 +24,7 @@ from dragoman.engines.llama.library import LoadError, Log, build_info
 from dragoman.engines.llama.machine import available_bytes, cpu_model, physical_cores
 from dragoman.engines.llama.memo import Memo
 from dragoman.engines.llama.model import LlamaModel
+from dragoman.engines.llama.projector import Projector, Seen
 from dragoman.engines.llama.tuning import VERSION, Trial, Wishes, tune
 from dragoman.engines.llama.vocabulary import LlamaVocabulary
 from dragoman.scheduler.plan import Copy, Cut, Run
@@ -43,6 +46,7 @@ FEATURES = frozenset(
         "tokenize",
         "special",
         "isolation",
+        "pin",
         "cancel-in-prefill",
     }
 )
@@ -62,6 +66,7 @@ class LlamaOptions:
     """What the command line says. None and ``auto`` let the engine choose."""
 
     path: Path
+    projector: Path | None = None
     name: str | None = None
     context: int | None = None
     slots: int = 16
@@ -87,12 +92,15 @@ class LlamaEngine:
             safe_kernels=options.safe_kernels,
         )
         self.threads = options.threads or physical_cores()
+        self._projector = self._load_projector(progress)
         self.budget = self._plan_budget()
         self.trial = self._tune(lambda part: progress(part, "measuring cache layouts"))
         self._grammars = self._start_grammars()
+        self._eyes = self._open_eyes()
         layout = self.trial.layout
         self.prefill_chunk = options.prefill_chunk or self._affordable_chunk()
-        rows = self.prefill_chunk + options.slots * layout.minimum_rows
+        widest = max(self.prefill_chunk, 0 if self._projector is None else self._projector.whole)
+        rows = widest + options.slots * layout.minimum_rows
         self._cache = LlamaCache(
             self.model.handle,
             layout,
@@ -125,21 +133,28 @@ class LlamaEngine:
         return self._grammars
 
     @property
-    def eyes(self) -> None:
-        """It reads text only."""
-        return
+    def eyes(self) -> LlamaEyes | None:
+        """What it sees with, if a projector was given."""
+        return self._eyes
 
     def edit(self, edits: Iterable[Cut | Copy]) -> None:
         """Cut and copy cache sequences."""
         self._cache.edit(edits)
 
     def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
-        """Share a step's runs out as the layout computes them best."""
-        return self.trial.layout.groups(runs)
+        """Share a step's runs out as the layout computes them best. Each picture is a group of its own, after all text."""
+        texts = tuple(run for run in runs if run.content is None)
+        return [*self.trial.layout.groups(texts), *((run,) for run in runs if run.content is not None)]
 
     def compute(self, runs: tuple[Run, ...]) -> Computed:
         """Compute one group."""
-        return self._cache.compute(runs)
+        match runs[0].content:
+            case None:
+                return self._cache.compute(runs)
+            case Patch(content=Seen() as picture) if self._projector is not None:
+                return self._cache.see(runs[0], picture, self._projector)
+            case other:
+                raise TypeError(f"{other!r} is no picture of this engine's")
 
     def interrupt(self) -> None:
         """Make ``compute`` return early."""
@@ -156,7 +171,8 @@ class LlamaEngine:
 
     @property
     def _features(self) -> frozenset[str]:
-        return FEATURES | self._guarantees | ({"grammar"} if self._grammars else set())
+        sees = {IMAGES} if self._eyes else set()
+        return FEATURES | self._guarantees | sees | ({"grammar"} if self._grammars else set())
 
     @property
     def _guarantees(self) -> frozenset[str]:
@@ -196,7 +212,7 @@ class LlamaEngine:
             features=self._features,
             fill_in=self.vocabulary.fill_in,
             fingerprint=fingerprint(
-                weights=self.model.fingerprint,
+                weights=self._weights,
                 build={**build, "dragoman": __version__, "numpy": np.__version__, "llguidance": version("llguidance")},
                 layout=layout,
                 threads=self.threads,
@@ -211,8 +227,32 @@ class LlamaEngine:
                 "minimum_rows": str(layout.minimum_rows),
                 "prefill_chunk": str(self.prefill_chunk),
                 "kernels": "safe" if self._options.safe_kernels else "all",
+                **({} if self._options.projector is None else {"projector": self._options.projector.name}),
             },
         )
+
+    @property
+    def _weights(self) -> str:
+        return "-".join([self.model.fingerprint, *([self._projector.fingerprint] if self._projector else [])])
+
+    def _load_projector(self, progress: Callable[[float, str], None]) -> Projector | None:
+        """Before memory is counted for the cache."""
+        path = self._options.projector
+        if path is None:
+            return None
+        progress(0.0, "loading the projector")
+        projector = Projector(path, self.model.handle, self._log, threads=self.threads)
+        projector.prove()
+        return projector
+
+    def _open_eyes(self) -> LlamaEyes | None:
+        """Where the parts of a picture look at one another, a micro-batch must hold all of it; what was measured with others is then void."""
+        if self._projector is None:
+            return None
+        layout, whole = self.trial.layout, self._projector.whole
+        if whole > layout.micro_batch:
+            self.trial = replace(self.trial, layout=replace(layout, micro_batch=whole, deterministic=False))
+        return LlamaEyes(self._projector, limit=self.trial.layout.micro_batch if whole else None)
 
     def _start_grammars(self) -> GrammarCompiler | None:
         """After the measurements, which its threads would disturb. None where nothing could end a sentence."""

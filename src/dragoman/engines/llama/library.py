@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import llama_cpp.llama_cpp as lib
@@ -37,7 +38,12 @@ class Log:
         self._partial = ""
         # ctypes keeps no reference to a callback; this object must outlive the library's use of it.
         self._callback = lib.llama_log_callback(self._receive)
-        lib.llama_log_set(self._callback, ctypes.c_void_p(0))
+        self.listen(lib.llama_log_set)
+
+    def listen(self, *setters: Callable[..., None]) -> None:
+        """Catch the logs of these libraries, too: each is what one of them takes a callback with."""
+        for setter in setters:
+            setter(self._callback, ctypes.c_void_p(0))
 
     def _receive(self, level: int, text: bytes, _: object) -> None:
         *lines, self._partial = (self._partial + text.decode("utf-8", "replace")).split("\n")

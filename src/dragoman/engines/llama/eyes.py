@@ -1,0 +1,104 @@
+"""Pictures encoded beside the model: on one thread, in order, and not twice while it is remembered.
+
+A vision tower takes as long as some hundred tokens of text, or seconds on a CPU. Meanwhile other requests go on, only more slowly: both
+want the same cores. The worker's loop waits only to be told how many positions a picture takes, which no pixel decides.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engines.base import EngineImage
+from dragoman.engines.eyes import BadImage, Patch
+from dragoman.engines.llama.projector import Chunk, Projector, Seen
+
+KEPT_BYTES: Final = 256 * 1024 * 1024
+"""Of embeddings, the latest used: tens of pictures. A turn that comes back after its prefix has left the cache finds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    seen: Seen
+    wanted: Callable[[], bool]
+    done: Callable[[BadImage | None], None]
+
+
+class LlamaEyes:
+    """Implements ``engines.eyes.Eyes``. ``limit``: positions that one patch may have; None sets none."""
+
+    def __init__(self, projector: Projector, *, limit: int | None = None, kept_bytes: int = KEPT_BYTES) -> None:
+        self._projector = projector
+        self._limit = limit
+        self._kept = _Embeddings(kept_bytes)
+        self._opened: tuple[str, list[int | Chunk]] = ("", [])
+        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        threading.Thread(target=self._work, name="pictures", daemon=True).start()
+
+    def look(self, image: EngineImage) -> list[int | Patch]:
+        """What stands for a picture in a prompt. Raises ``BadImage``."""
+        parts = self._projector.look(image)
+        if self._limit is not None:
+            longest = max((part.positions for part in parts if isinstance(part, Patch)), default=0)
+            if longest > self._limit:
+                raise BadImage(f"it takes {longest} positions at once, and {self._limit} are possible")
+        return parts
+
+    def encode(self, patch: Patch, wanted: Callable[[], bool], done: Callable[[BadImage | None], None]) -> None:
+        """Have a patch encoded; ``done`` is called from the thread that does it."""
+        assert isinstance(patch.content, Seen)
+        self._tasks.put(_Task(patch.content, wanted, done))
+
+    def _work(self) -> None:
+        while True:
+            task = self._tasks.get()
+            task.done(self._see(task.seen) if task.wanted() else BadImage("nobody wants it any more"))
+
+    def _see(self, seen: Seen) -> BadImage | None:
+        assert seen.image is not None
+        try:
+            seen.embedding = self._embedding(seen.image, seen.index)
+        except BadImage as error:
+            return error
+        seen.image = None  # its pixels are of no use any more
+        return None
+
+    def _embedding(self, image: EngineImage, index: int) -> NDArray[np.float32]:
+        digest = image.digest
+        name = f"{digest} {index}"
+        embedding = self._kept.find(name)
+        if embedding is None:
+            if self._opened[0] != digest:  # the parts of one picture come one after another
+                self._opened = (digest, self._projector.open(image))
+            chunk = self._opened[1][index]
+            assert isinstance(chunk, Chunk)
+            embedding = self._projector.encode(chunk)
+            self._kept.keep(name, embedding)
+        return embedding
+
+
+class _Embeddings:
+    """The latest used ones by name, in so many bytes. For one thread."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._held: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    def find(self, name: str) -> NDArray[np.float32] | None:
+        if name in self._held:
+            self._held.move_to_end(name)
+        return self._held.get(name)
+
+    def keep(self, name: str, embedding: NDArray[np.float32]) -> None:
+        self._held[name] = embedding
+        self._room -= embedding.nbytes
+        while self._room < 0 and self._held:
+            _, dropped = self._held.popitem(last=False)
+            self._room += dropped.nbytes
