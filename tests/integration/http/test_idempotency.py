@@ -3,67 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.routing import Route
 
-from dragoman.core.errors import Code, EngineFailed, ServiceError
-from dragoman.gateway.answering import Answering
-from dragoman.gateway.endpoints import GenerationEndpoint
-from dragoman.gateway.idempotency import Idempotent, Retries
-from dragoman.gateway.middleware.api_key import ApiKey
-from dragoman.gateway.middleware.body_limit import BodyLimit
-from dragoman.gateway.middleware.request_id import RequestId
+from dragoman.core.errors import Code, EngineFailed
 from dragoman.gateway.options import GatewayOptions
-from dragoman.gateway.replies import on_service_error
-from dragoman.surfaces.openai_chat import ChatCompletions
-from dragoman.surfaces.openai_completions import Completions
-from support.asgi import Client, Exchange
+from support.asgi import Exchange
 from support.hand_engine import HandEngine, info
 from support.house import CHAT, House
-from support.kept_replies import KeptReplies
+from support.memory_store import MemoryStore
 from support.virtual_time import settle
 
 KEY = {"idempotency-key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 CHATS = "/v1/chat/completions"
+BODIES: dict[str, dict[str, Any]] = {
+    CHATS: CHAT,
+    "/v1/completions": {"model": "small", "prompt": "hi"},
+    "/v1/messages": {**CHAT, "max_tokens": 16},
+    "/v1/responses": {"model": "small", "input": "hi"},
+}
 MODES = pytest.mark.parametrize("streaming", [True, False])
 
 
-class Shop:
-    """A server that remembers, over a store that may be another's, too."""
+class Shop(House):
+    """A house in which requests are sent with a key; its store may have been another's before."""
 
-    def __init__(
-        self, *, store: KeptReplies | None = None, keys: tuple[str, ...] = (), max_body: int = 10_000, slots: int = 2
-    ) -> None:
-        self.house = House(engine=HandEngine(engine_info=info(slots=slots)), max_queue=0)
-        self.engine = self.house.engine
-        self.store = store or KeptReplies()
-        self.retries = Retries(store=self.store)
-        answering = Answering(service=self.house.service, options=GatewayOptions(), mint=ids(), now=lambda: 1.0)
-        requests = ids()
+    def __init__(self, *, store: MemoryStore | None = None, slots: int = 2, **options: Any) -> None:
+        engine = HandEngine(engine_info=info(slots=slots))
+        super().__init__(engine=engine, max_queue=0, options=GatewayOptions(**options), store=store)
 
-        def endpoint(surface) -> Idempotent:
-            return Idempotent(
-                GenerationEndpoint(surface=surface, answering=answering), retries=self.retries, timeout=30.0
-            )
+    def ask(
+        self, *, streaming: bool = False, path: str = CHATS, headers: dict[str, str] = KEY, **body: Any
+    ) -> Exchange:
+        return self.client.open("POST", path, {**BODIES[path], "stream": streaming, **body}, headers=headers)
 
-        app = Starlette(
-            routes=[
-                Route(CHATS, endpoint(ChatCompletions()), methods=["POST"]),
-                Route("/v1/completions", endpoint(Completions()), methods=["POST"]),
-            ],
-            middleware=[Middleware(ApiKey, keys=keys), Middleware(BodyLimit, limit=max_body)],
-            exception_handlers={ServiceError: on_service_error},
-        )
-        self.client = Client(RequestId(app, mint=requests))
-
-    def ask(self, *, streaming: bool = False, path: str = CHATS, headers: dict[str, str] = KEY, **body) -> Exchange:
-        return self.client.open("POST", path, {**CHAT, "stream": streaming, **body}, headers=headers)
-
-    async def answered(self, text: str = "ok", **options) -> Exchange:
+    async def answered(self, text: str = "ok", **options: Any) -> Exchange:
         """A request that the engine answers."""
         exchange = self.ask(**options)
         stream = await self.engine.next_stream()
@@ -75,27 +50,27 @@ class Shop:
         return exchange
 
 
-def ids():
-    numbers: Iterator[int] = iter(range(100))
-    return lambda: f"n{next(numbers)}"
-
-
 @pytest.mark.seeds("S15")
 @MODES
-async def test_a_retry_gets_the_same_bytes_and_nothing_is_computed_twice(streaming) -> None:
+@pytest.mark.parametrize("path", BODIES)
+async def test_a_retry_gets_the_same_bytes_and_nothing_is_computed_twice(path, streaming) -> None:
     shop = Shop()
-    first = await shop.answered(streaming=streaming)
-    again = await shop.ask(streaming=streaming).end()
+    first = await shop.answered(path=path, streaming=streaming)
+    again = await shop.ask(path=path, streaming=streaming).end()
     assert b"ok" in first.body
     assert (again.status, again.body) == (200, first.body)
-    own = {"x-request-id", "request-id", "idempotent-replayed"}
-    assert {name: again.headers[name] for name in again.headers.keys() - own} == {
-        name: first.headers[name] for name in first.headers.keys() - own
-    }
+    assert again.headers == {**first.headers, "idempotent-replayed": "true"}
     assert "idempotent-replayed" not in first.headers
-    assert again.headers["idempotent-replayed"] == "true"
-    assert again.headers["x-request-id"] != first.headers["x-request-id"]
     assert len(shop.engine.submitted) == 1
+
+
+@pytest.mark.seeds("S12", "S15")
+async def test_a_replay_has_the_id_of_its_own_request() -> None:
+    shop = Shop()
+    for name in ("first", "second"):
+        shop.client.headers["x-request-id"] = name
+        reply = await (shop.answered() if name == "first" else shop.ask().end())
+        assert reply.headers["x-request-id"] == name
 
 
 @pytest.mark.seeds("S15")
@@ -108,7 +83,7 @@ async def test_without_a_key_two_requests_are_two_answers() -> None:
 
 @pytest.mark.seeds("S15")
 async def test_after_a_restart_the_answer_is_still_there() -> None:
-    store = KeptReplies()
+    store = MemoryStore(lambda: 0.0)
     first = await Shop(store=store).answered(streaming=True)
     restarted = Shop(store=store)
     assert (await restarted.ask(streaming=True).end()).body == first.body
@@ -158,14 +133,16 @@ async def test_what_nobody_comes_back_for_is_cancelled_after_a_minute(streaming)
     await stream.closing.wait()
     assert stream.cancelled
     assert asyncio.get_running_loop().time() - left == pytest.approx(60, abs=0.1)
-    assert shop.house.metric("scheduler_active") == 0
+    assert shop.metric("scheduler_active") == 0
     assert not shop.store.replies
     assert b"ok" in (await shop.answered()).body
 
 
 @pytest.mark.seeds("S15", "S156")
 @pytest.mark.parametrize(
-    "other", [{"temperature": 0.5}, {"streaming": True}, {"path": "/v1/completions"}], ids=["body", "mode", "route"]
+    "other",
+    [{"temperature": 0.5}, {"streaming": True}, {"path": "/v1/completions"}, {"path": "/v1/responses"}],
+    ids=["body", "mode", "route", "surface"],
 )
 async def test_another_request_under_the_key_is_a_conflict_that_a_retry_cannot_mend(other) -> None:
     shop = Shop()
@@ -176,6 +153,15 @@ async def test_another_request_under_the_key_is_a_conflict_that_a_retry_cannot_m
     error = reply.json()["error"]
     assert (error["type"], error["code"]) == ("invalid_request_error", "idempotency_key_reused")
     assert error["param"] == "Idempotency-Key"
+
+
+@pytest.mark.seeds("S15", "S117")
+async def test_a_conflict_on_messages_is_told_in_anthropics_envelope() -> None:
+    shop = Shop()
+    await shop.answered()
+    reply = await shop.ask(path="/v1/messages").end()
+    assert (reply.status, reply.headers["x-should-retry"]) == (409, "false")
+    assert (reply.json()["type"], reply.json()["error"]["type"]) == ("error", "invalid_request_error")
 
 
 @pytest.mark.seeds("S15", "S17")
@@ -190,18 +176,20 @@ async def test_callers_with_different_api_keys_never_meet() -> None:
     assert len(shop.engine.submitted) == 2
 
 
-async def test_a_stream_that_failed_is_tried_again() -> None:
+@pytest.mark.parametrize("path", BODIES)
+async def test_a_stream_that_failed_is_tried_again(path) -> None:
     shop = Shop()
-    first = shop.ask(streaming=True)
+    first = shop.ask(path=path, streaming=True)
     stream = await shop.engine.next_stream()
     stream.accept()
     stream.say("one")
     await settle()
     stream.fail(EngineFailed("it broke", code=Code.ENGINE_ERROR))
     await first.end()
-    assert (first.status, "error" in first.data[-1]) == (200, True)
-    retry = await shop.answered(streaming=True)
-    assert retry.data[-1] == "[DONE]"
+    assert first.status == 200
+    assert b"it broke" in first.body
+    retry = await shop.answered(path=path, streaming=True)
+    assert b"it broke" not in retry.body
     assert "idempotent-replayed" not in retry.headers
 
 
@@ -278,5 +266,5 @@ async def test_at_the_end_of_the_server_what_waits_for_a_retry_is_cancelled() ->
     await first.begun()
     first.hang_up()
     await first.end()
-    await shop.retries.aclose()
+    await shop.shut_down()
     assert stream.cancelled
