@@ -14,7 +14,7 @@ from dragoman.store.base import StoredConversation
 from dragoman.store.database import Writing
 from dragoman.store.documents import packed, unpacked
 from dragoman.store.entries import Entry, Kind
-from dragoman.store.items import Holder, missing, put
+from dragoman.store.items import Holder, missing, prepared, put, size_of
 from dragoman.store.names import is_name
 from dragoman.store.tables import ROW_BYTES, conversations, items
 
@@ -66,8 +66,9 @@ async def append(writing: Writing, entry: Entry, new: Sequence[JsonObject], *, n
             seen.add(name)
         fresh.append(item)
     start = 0 if last is None else last + 1
-    grown = await put(connection, entry.owner, Holder(conversation=entry.key), fresh, start=start)
-    await entries.use(writing, entry.key, now=now, grown=grown)
+    added = prepared(fresh, start=start)
+    await put(connection, entry.owner, Holder(conversation=entry.key), added)
+    await entries.use(writing, entry.key, now=now, grown=size_of(added))
 
 
 def listed(entry: Entry) -> Subquery:

@@ -5,11 +5,12 @@ The same query answers for an id that never was and for one of somebody else, so
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, Select, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from dragoman.core.errors import Code, NotFound
@@ -17,6 +18,7 @@ from dragoman.store import turns
 from dragoman.store.database import Writing
 from dragoman.store.names import MAX_NAME, is_name
 from dragoman.store.tables import ROW_BYTES, entries, responses
+from dragoman.store.tables import turns as turn_rows
 
 
 class Kind(StrEnum):
@@ -49,6 +51,20 @@ async def find(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, 
     )
     row = (await connection.execute(query)).one_or_none()
     return None if row is None else entry_of(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What goes with an entry: ``size`` bytes of its own, and ``turn_size`` of its turn, unless another needs that."""
+
+    key: int
+    kind: Kind
+    size: int
+    turn: int | None
+    turn_size: int
+
+
+Choice: TypeAlias = "Callable[[Select[Any]], Select[Any]]"
 
 
 def entry_of(row: Row[Any]) -> Entry:
@@ -94,12 +110,29 @@ async def use(writing: Writing, key: int, *, now: float, grown: int = 0) -> None
     writing.bytes += grown
 
 
-async def remove(writing: Writing, key: int) -> None:
-    """Take it out with all that hangs on it. The turns stay that others need."""
-    query = select(entries.c.kind, entries.c.size, responses.c.turn).outerjoin(responses).where(entries.c.key == key)
-    row = (await writing.connection.execute(query)).one()
-    await writing.connection.execute(delete(entries).where(entries.c.key == key))
-    writing.bytes -= row.size
-    writing.entries -= row.kind != Kind.REPLY
-    if row.turn is not None:
-        await turns.drop_unneeded(writing, row.turn)
+async def weigh(connection: AsyncConnection, choice: Choice) -> list[Weighed]:
+    """The entries that ``choice`` leaves of a query for all of them."""
+    columns = (entries.c.key, entries.c.kind, entries.c.size, responses.c.turn, turn_rows.c.size.label("turn_size"))
+    every = (
+        select(*columns)
+        .select_from(entries)
+        .outerjoin(responses)
+        .outerjoin(turn_rows, responses.c.turn == turn_rows.c.key)
+    )
+    return [
+        Weighed(key=row.key, kind=Kind(row.kind), size=row.size, turn=row.turn, turn_size=row.turn_size or 0)
+        for row in await connection.execute(choice(every))
+    ]
+
+
+async def remove(writing: Writing, gone: Sequence[Weighed]) -> None:
+    """Take them out with all that hangs on them. The turns stay that others need."""
+    await writing.connection.execute(delete(entries).where(entries.c.key.in_([entry.key for entry in gone])))
+    writing.bytes -= sum(entry.size for entry in gone)
+    writing.entries -= sum(entry.kind is not Kind.REPLY for entry in gone)
+    await turns.drop_unneeded(writing, [entry.turn for entry in gone if entry.turn is not None])
+
+
+async def remove_one(writing: Writing, key: int) -> None:
+    """The same for a single one."""
+    await remove(writing, await weigh(writing.connection, lambda every: every.where(entries.c.key == key)))

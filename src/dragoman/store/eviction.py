@@ -6,41 +6,45 @@ is as large as its turns, so the bytes bound that as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_
 
 from dragoman.store.database import Writing
-from dragoman.store.entries import Kind, remove
+from dragoman.store.entries import Kind, Weighed, remove, weigh
 from dragoman.store.limits import StoreLimits
 from dragoman.store.tables import entries
 
-_TOGETHER: Final = 64
-"""Entries looked up at once; usually one has to go."""
+_TOGETHER: Final = 100
+"""Entries removed by one statement; usually one has to go."""
 
-_REPLY = entries.c.kind == Kind.REPLY.value
+_REPLY: Final = entries.c.kind == Kind.REPLY.value
 
 
 async def make_room(writing: Writing, limits: StoreLimits, *, now: float) -> None:
     """Remove entries until all limits hold."""
-    while keys := await _too_old(writing, limits, now=now):
-        for key in keys:
-            await remove(writing, key)
-    while writing.entries > limits.max_responses:
-        for key in await _longest_unused(writing, ~_REPLY, limit=writing.entries - limits.max_responses):
-            await remove(writing, key)
-    while writing.bytes > limits.max_bytes and (keys := await _longest_unused(writing)):
-        for key in keys:
-            if writing.bytes > limits.max_bytes:
-                await remove(writing, key)
+    while old := await _too_old(writing, limits, now=now):
+        await remove(writing, old)
+    while (many := writing.entries - limits.max_responses) > 0:
+        await remove(writing, await _longest_unused(writing, ~_REPLY, limit=min(many, _TOGETHER)))
+    while (much := writing.bytes - limits.max_bytes) > 0:
+        await remove(writing, _first(await _longest_unused(writing), much))
 
 
-async def _too_old(writing: Writing, limits: StoreLimits, *, now: float) -> Sequence[int]:
+async def _too_old(writing: Writing, limits: StoreLimits, *, now: float) -> list[Weighed]:
+    """Asked at each write, so it is a look into two indexes: in no order, since that would mean to read one of them through."""
     reply_ended = and_(_REPLY, entries.c.used_at < now - limits.reply_window)
-    return await _longest_unused(writing, or_(entries.c.used_at < now - limits.max_age, reply_ended))
+    old = or_(entries.c.used_at < now - limits.max_age, reply_ended)
+    return await weigh(writing.connection, lambda every: every.where(old).limit(_TOGETHER))
 
 
-async def _longest_unused(writing: Writing, *conditions: ColumnElement[bool], limit: int = _TOGETHER) -> Sequence[int]:
-    query = select(entries.c.key).where(*conditions).order_by(entries.c.used_at, entries.c.key)
-    return (await writing.connection.execute(query.limit(min(limit, _TOGETHER)))).scalars().all()
+async def _longest_unused(writing: Writing, *conditions: ColumnElement[bool], limit: int = _TOGETHER) -> list[Weighed]:
+    order = (entries.c.used_at, entries.c.key)
+    return await weigh(writing.connection, lambda every: every.where(*conditions).order_by(*order).limit(limit))
+
+
+def _first(candidates: list[Weighed], much: int) -> list[Weighed]:
+    """As many as have that much, if their turns go with them."""
+    sums = accumulate(entry.size + entry.turn_size for entry in candidates)
+    return candidates[: sum(total < much for total in sums) + 1]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dragoman.core.errors import Code, Internal
 
@@ -38,12 +39,15 @@ def failed_at_work(error: Exception) -> Internal:
 
 
 def driver_errors(*, postgres: bool) -> tuple[type[Exception], ...]:
-    """What a driver may raise. asyncpg's own errors pass SQLAlchemy by while it connects."""
+    """What a database may do to us; a query that is wrong is our mistake and none of these.
+
+    asyncpg's own errors pass SQLAlchemy by while it connects.
+    """
     if not postgres:
-        return (SQLAlchemyError, OSError)
+        return (DBAPIError, NoConnection, OSError)
     import asyncpg
 
-    return (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+    return (DBAPIError, NoConnection, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 def _driver_text(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import FromClause, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,32 +24,39 @@ class Holder:
     conversation: int | None = None
 
 
-async def put(
-    connection: AsyncConnection,
-    owner: str,
-    holder: Holder,
-    new: Sequence[JsonObject],
-    *,
-    start: int = 0,
-    output: bool = False,
-) -> int:
-    """Add items from the position ``start`` on; how many bytes they count."""
-    documents = [packed(item) for item in new]
-    rows = [
-        {
-            "turn": holder.turn,
-            "conversation": holder.conversation,
-            "position": position,
-            "output": output,
-            "owner": owner,
-            "id": name if is_name(name := item.get("id")) else None,
-            "data": data,
-        }
-        for position, (item, data) in enumerate(zip(new, documents, strict=True), start)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem:
+    """One that is ready to be kept; ``output``: the model made it."""
+
+    position: int
+    output: bool
+    id: str | None
+    data: bytes
+
+
+def prepared(given: Sequence[JsonObject], output: Sequence[JsonObject] = (), *, start: int = 0) -> list[NewItem]:
+    """Items in their order, from the position ``start`` on."""
+    return [
+        NewItem(
+            position=start + number,
+            output=number >= len(given),
+            id=name if is_name(name := item.get("id")) else None,
+            data=packed(item),
+        )
+        for number, item in enumerate((*given, *output))
     ]
-    if rows:
-        await connection.execute(insert(items), rows)
-    return sum(ROW_BYTES + len(data) for data in documents)
+
+
+def size_of(new: Sequence[NewItem]) -> int:
+    """What they count, in bytes."""
+    return sum(ROW_BYTES + len(item.data) for item in new)
+
+
+async def put(connection: AsyncConnection, owner: str, holder: Holder, new: Sequence[NewItem]) -> None:
+    """Add them."""
+    common = {"owner": owner, "turn": holder.turn, "conversation": holder.conversation}
+    if new:
+        await connection.execute(insert(items), [{**asdict(item), **common} for item in new])
 
 
 async def find(connection: AsyncConnection, owner: str, id: str) -> JsonObject:

@@ -20,7 +20,7 @@ async def save(writing: Writing, owner: str, key: str, reply: KeptReply, *, now:
     name = _name(key)
     old = await entries.find(writing.connection, owner, Kind.REPLY, name)
     if old is not None:
-        await entries.remove(writing, old.key)
+        await entries.remove_one(writing, old.key)
     headers = msgspec.json.encode(reply.headers)
     size = len(headers) + len(reply.body)
     entry = await entries.add(writing, owner, Kind.REPLY, name, created_at=int(now), now=now, size=size)

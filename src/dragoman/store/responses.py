@@ -17,6 +17,7 @@ from dragoman.store.base import StoredEvent, StoredResponse
 from dragoman.store.database import Writing
 from dragoman.store.documents import packed, unpacked
 from dragoman.store.entries import Entry, Kind
+from dragoman.store.items import prepared
 from dragoman.store.names import MAX_NAME
 from dragoman.store.tables import ROW_BYTES, events, responses
 
@@ -25,9 +26,11 @@ async def save(writing: Writing, owner: str, response: StoredResponse, *, now: f
     """Keep it, or replace what its id has. Raises ``NotFound`` if what it goes on from was not used ``since`` then."""
     body, output = _taken_apart(response.body)
     values = {"body": body, "background": response.background, "updated_at": int(now)}
+    new = prepared(response.input, output)
     entry = await entries.find(writing.connection, owner, Kind.RESPONSE, response.id)
     if entry is None:
-        turn = await _next_turn(writing, owner, response.previous, now=now, since=since)
+        parent = await _parent(writing, owner, response.previous, now=now, since=since)
+        turn = await turns.begin(writing, owner, parent, new)
         entry = await entries.add(
             writing, owner, Kind.RESPONSE, response.id, created_at=response.created_at, now=now, size=len(body)
         )
@@ -35,10 +38,9 @@ async def save(writing: Writing, owner: str, response: StoredResponse, *, now: f
         await writing.connection.execute(row)
     else:
         old = await _row(writing.connection, entry)
-        turn = old.turn  # what it goes on from was settled when it was first kept
         await writing.connection.execute(update(responses).where(responses.c.entry == entry.key).values(values))
         await entries.use(writing, entry.key, now=now, grown=len(body) - len(old.body))
-    await turns.fill(writing, owner, turn, response.input, output)
+        await turns.refill(writing, owner, old.turn, new)  # what it goes on from was settled when it was first kept
 
 
 async def load(connection: AsyncConnection, entry: Entry) -> StoredResponse:
@@ -82,15 +84,16 @@ async def events_after(connection: AsyncConnection, entry: Entry, number: int) -
     return tuple(StoredEvent(sequence=row.sequence, name=row.name, data=row.data) for row in found)
 
 
-async def _next_turn(writing: Writing, owner: str, previous: str | None, *, now: float, since: float) -> int:
+async def _parent(writing: Writing, owner: str, previous: str | None, *, now: float, since: float) -> int | None:
+    """The turn to go on from; going on from a response is a use of it."""
     if previous is None:
-        return await turns.begin(writing, None)
-    parent = await entries.find(writing.connection, owner, Kind.RESPONSE, previous, since=since)
-    if parent is None:
+        return None
+    entry = await entries.find(writing.connection, owner, Kind.RESPONSE, previous, since=since)
+    if entry is None:
         message = f"no previous response {previous[:MAX_NAME]!r} is stored"
         raise NotFound(message, code=Code.PREVIOUS_RESPONSE_NOT_FOUND)
-    await entries.use(writing, parent.key, now=now)
-    return await turns.begin(writing, await turn_of(writing.connection, parent))
+    await entries.use(writing, entry.key, now=now)
+    return await turn_of(writing.connection, entry)
 
 
 async def _row(connection: AsyncConnection, entry: Entry) -> Row[tuple[int, int, bytes, str | None, bool, int]]:

@@ -178,7 +178,7 @@ class SqlStore:
     async def _delete(self, owner: str, kind: Kind, id: str) -> None:
         async def delete(writing: Writing) -> None:
             entry = await entries.need(writing.connection, owner, kind, id, since=self._oldest)
-            await entries.remove(writing, entry.key)
+            await entries.remove_one(writing, entry.key)
 
         await self._database.write(delete)
 

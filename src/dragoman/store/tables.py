@@ -69,6 +69,7 @@ entries = Table(
     Column("used_at", Double, nullable=False, index=True),
     Column("size", BigInteger, nullable=False),
     UniqueConstraint("owner", "kind", "id"),
+    Index(None, "kind", "used_at"),
 )
 
 turns = Table(

@@ -6,40 +6,40 @@ alone, and leaves whole what others went on from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import CTE, Subquery, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.dml import ReturningDelete
 
 from dragoman.core.json import JsonObject
 from dragoman.store.database import Writing
 from dragoman.store.documents import unpacked
-from dragoman.store.items import Holder, put
+from dragoman.store.items import Holder, NewItem, put, size_of
 from dragoman.store.tables import ROW_BYTES, items, responses, turns
 
 
-async def begin(writing: Writing, parent: int | None) -> int:
-    """A new turn, empty, that goes on from ``parent``."""
+async def begin(writing: Writing, owner: str, parent: int | None, new: Sequence[NewItem]) -> int:
+    """A turn with these items that goes on from ``parent``."""
     above = select(turns.c.depth).where(turns.c.key == parent).scalar_subquery()
-    depth = 0 if parent is None else above + 1
-    statement = insert(turns).values(parent=parent, depth=depth, size=ROW_BYTES).returning(turns.c.key)
-    key: int = (await writing.connection.execute(statement)).scalar_one()
-    writing.bytes += ROW_BYTES
+    size = ROW_BYTES + size_of(new)
+    values = {"parent": parent, "depth": 0 if parent is None else above + 1, "size": size}
+    key: int = (await writing.connection.execute(insert(turns).values(values).returning(turns.c.key))).scalar_one()
+    await put(writing.connection, owner, Holder(turn=key), new)
+    writing.bytes += size
     return key
 
 
-async def fill(
-    writing: Writing, owner: str, turn: int, given: Sequence[JsonObject], output: Sequence[JsonObject]
-) -> None:
+async def refill(writing: Writing, owner: str, turn: int, new: Sequence[NewItem]) -> None:
     """Give it these items in place of those that it had."""
     connection = writing.connection
-    had = (await connection.execute(select(turns.c.size).where(turns.c.key == turn))).scalar_one()
-    if had > ROW_BYTES:
-        await connection.execute(delete(items).where(items.c.turn == turn))
-    size = ROW_BYTES
-    size += await put(connection, owner, Holder(turn=turn), given)
-    size += await put(connection, owner, Holder(turn=turn), output, start=len(given), output=True)
-    await connection.execute(update(turns).where(turns.c.key == turn).values(size=size))
+    here = turns.c.key == turn
+    had: int = (await connection.execute(select(turns.c.size).where(here))).scalar_one()
+    size = ROW_BYTES + size_of(new)
+    await connection.execute(delete(items).where(items.c.turn == turn))
+    await put(connection, owner, Holder(turn=turn), new)
+    await connection.execute(update(turns).where(here).values(size=size))
     writing.bytes += size - had
 
 
@@ -72,20 +72,29 @@ def given_to(turn: int) -> Subquery:
     )
 
 
-async def drop_unneeded(writing: Writing, turn: int) -> None:
-    """Drop this turn, and those above it for as long as nothing else needs them."""
-    ended = exists().where(responses.c.turn == turns.c.key)
+async def drop_unneeded(writing: Writing, ended: Iterable[int]) -> None:
+    """Drop turns whose response has gone, and those above them, as far as nothing else needs them."""
+    starts = list(ended)
+    while starts:
+        dropped = (await writing.connection.execute(_drop(starts))).all()
+        writing.bytes -= sum(row.size for row in dropped)
+        # A turn that lost several children at once was held by each of them against the others.
+        lost = Counter(row.parent for row in dropped if row.parent is not None)
+        starts = [key for key, children in lost.items() if children > 1]
+
+
+def _drop(starts: Sequence[int]) -> ReturningDelete[tuple[int | None, int]]:
+    """Delete those of them that nothing needs, and upwards each turn that had no other child."""
+    answered = exists().where(responses.c.turn == turns.c.key)
     child = turns.alias("child")
     gone_on = exists().where(child.c.parent == turns.c.key)
-    unneeded = (
-        select(turns.c.key, turns.c.parent).where(turns.c.key == turn, ~ended, ~gone_on).cte("unneeded", recursive=True)
-    )
-    by_another = exists().where(child.c.parent == turns.c.key, child.c.key != unneeded.c.key)
-    unneeded = unneeded.union_all(
-        select(turns.c.key, turns.c.parent).join(unneeded, turns.c.key == unneeded.c.parent).where(~ended, ~by_another)
-    )
-    statement = delete(turns).where(turns.c.key.in_(select(unneeded.c.key))).returning(turns.c.size)
-    writing.bytes -= sum((await writing.connection.execute(statement)).scalars())
+    columns = (turns.c.key, turns.c.parent)
+    first = select(*columns).where(turns.c.key.in_(starts), ~answered, ~gone_on)
+    unneeded = first.cte("unneeded", recursive=True)
+    otherwise = exists().where(child.c.parent == turns.c.key, child.c.key != unneeded.c.key)
+    above = select(*columns).join(unneeded, turns.c.key == unneeded.c.parent).where(~answered, ~otherwise)
+    unneeded = unneeded.union_all(above)
+    return delete(turns).where(turns.c.key.in_(select(unneeded.c.key))).returning(turns.c.parent, turns.c.size)
 
 
 def _chain(turn: int) -> CTE:

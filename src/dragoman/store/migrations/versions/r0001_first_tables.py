@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("owner", "kind", "id", name="dragoman_entries_owner_kind_id_unique"),
     )
     op.create_index("dragoman_entries_used_at_index", "dragoman_entries", ["used_at"])
+    op.create_index("dragoman_entries_kind_used_at_index", "dragoman_entries", ["kind", "used_at"])
     op.create_table(
         "dragoman_turns",
         sa.Column("key", KEY, nullable=False),
