@@ -93,12 +93,12 @@ class Dialect(Protocol):
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
         """What the conversation asks for and this model has no use for.
 
-        ``continue_final`` (S66), ``reasoning_effort``, ``enable_thinking``, ``preserve_thinking``, or ``template_args.<name>``.
+        ``continue_final`` (S66), ``reasoning_effort``, ``enable_thinking``, ``preserve_thinking``, ``thinking_budget``, or ``template_args.<name>``.
         """
         ...
 
     def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
-        """What the answer must follow, as Lark for llguidance: the tool choice in the family's syntax, and ``output``.
+        """What the answer must follow, as Lark for llguidance: the budget for reasoning, the tool choice in the family's syntax, ``output``.
 
         None where anything goes. Reasoning, where the prompt lets the model reason, comes before what is constrained. Raises
         ``Unsupported`` naming the feature (``tool_choice``, ``tools``, ``output``) that this family can not be held to.

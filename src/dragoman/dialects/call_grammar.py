@@ -56,11 +56,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """Reasoning that comes before the rest: whether it is open already, and whether it may be left out."""
+    """Reasoning that comes before the rest: whether it is open already, and may not be left out. ``budget`` bounds its tokens."""
 
     opener: str
     closer: str
     is_open: bool
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,8 @@ class AnswerGrammar:
 
         Raises ``Unsupported`` where calls cannot be enforced in this family, or a strict tool's schema cannot.
         """
-        if not self.tools and self.output is None:
+        bounded = self.thought is not None and self.thought.budget is not None
+        if not self.tools and self.output is None and not bounded:
             return None
         rules: list[str] = []
         bodies: list[str] = []
@@ -112,6 +114,9 @@ class AnswerGrammar:
         if self.output is not None and not must_call:
             bodies.append(f"{self._said()}output{self._shut()}")
             rules.append(rule_of(self.output, "output"))
+        if not bodies:
+            bodies.append(f"{self._said()}free{self._shut()}")
+            rules += [f"FREE: {ANYTHING}{self._barred()}", "free: FREE"]
         start = self._start(bodies, rules)
         return "".join(f"{rule.rstrip()}\n" for rule in [start, *rules])
 
@@ -144,9 +149,9 @@ class AnswerGrammar:
         named = self.choice.mode is ToolMode.REQUIRED and len(self.choice.names) == 1
         return named or written.single or not self.choice.parallel
 
-    def _barred(self, written: Written) -> str:
+    def _barred(self, written: Written | None = None) -> str:
         """What text may not begin with, because it would be taken for text where it is something else."""
-        texts = [written.opener] if written.leads else []
+        texts = [written.opener] if written is not None and written.leads else []
         texts += [self.thought.opener] if self.thought is not None and not self.thought.is_open else []
         spelled = [text for text in texts if not self.lark.begins_with_control(text)]
         return "".join(rf" & ~/\s*{expression(text)}(?s:.*)/" for text in spelled)
@@ -167,12 +172,24 @@ class AnswerGrammar:
             return f"start: {' | '.join(bodies)}"
         thinking = [f"think {body}" for body in bodies]
         opening = "" if thought.is_open else f"{self.lark.text(thought.opener)} "
-        rules += [f"think: {opening}thought SPACE", r"SPACE: /\s{0,8}/"]
-        if self.lark.begins_with_control(thought.closer):
-            rules.append(f"thought: {ANYTHING} {self.lark.text(thought.closer)}")
-        else:
-            rules.append(f"thought[lazy]: /(?s:.*){expression(thought.closer)}/")
+        rules += [f"think: {opening}thought SPACE", r"SPACE: /\s{0,8}/", *self._thought(thought)]
         return f"start: {' | '.join(thinking if thought.is_open else [*bodies, *thinking])}"
+
+    def _thought(self, thought: Thought) -> list[str]:
+        """Rules for reasoning to its end. When its budget is used up, nothing but the closer may follow.
+
+        Only where that is one token: a text would have to be told from the thought before it is whole.
+        """
+        closer = self.lark.text(thought.closer)
+        if not self.lark.begins_with_control(thought.closer):
+            return [f"thought[lazy]: /(?s:.*){expression(thought.closer)}/"]
+        match thought.budget:
+            case 0:
+                return [f"thought: {closer}"]
+            case None:
+                return [f"thought: {ANYTHING} {closer}"]
+            case budget:
+                return [f"thought: bounded {closer}", f"bounded[max_tokens={budget}]: {ANYTHING}"]
 
 
 def _enforced(written: Written | None) -> Written:

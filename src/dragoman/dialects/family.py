@@ -43,8 +43,10 @@ class FamilyDialect:
         return self.template.render(self.syntax.asking(conversation), now=self.clock())
 
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
-        """What the template does not read, or cannot do."""
-        return self.template.ignores(self.syntax.asking(conversation), now=self.clock())
+        """What the template does not read or cannot do, and a budget for reasoning where there is none."""
+        unread = self.template.ignores(self.syntax.asking(conversation), now=self.clock())
+        wanted = conversation.thinking.budget is not None
+        return (*unread, "thinking_budget") if wanted and not self._bounds_thoughts else unread
 
     def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
         """See ``AnswerGrammar.text``."""
@@ -70,6 +72,12 @@ class FamilyDialect:
             must_call=bool(tools) and conversation.tool_choice.mode is ToolMode.REQUIRED,
         )
 
+    @property
+    def _bounds_thoughts(self) -> bool:
+        """Whether a budget for reasoning can be kept: only one token can end it at any place."""
+        think = self.syntax.think
+        return self.reasons and think is not None and self.lark.begins_with_control(think[1])
+
     def _thought(self, conversation: Conversation, prompt: TextPrompt) -> Thought | None:
         """The reasoning that may come first."""
         start = self.syntax.start(conversation, prompt)
@@ -77,7 +85,8 @@ class FamilyDialect:
         if self.syntax.think is None or not (may_begin or start in {"thinking", "reasoning"}):
             return None
         opener, closer = self.syntax.think
-        return Thought(opener=opener, closer=closer, is_open=start != "start")
+        budget = conversation.thinking.budget if self._bounds_thoughts else None
+        return Thought(opener=opener, closer=closer, is_open=start != "start", budget=budget)
 
 
 Variant = TypeVar("Variant", bound=FamilyDialect)

@@ -26,8 +26,8 @@ class GenericDialect(FamilyDialect):
         return self.template.render(without_tools(conversation, self.words), now=self.clock())
 
     def ignores(self, conversation: Conversation) -> tuple[str, ...]:
-        """What the template does not read, or cannot do."""
-        return self.template.ignores(without_tools(conversation, self.words), now=self.clock())
+        """As every family's, of the conversation without its tools."""
+        return FamilyDialect.ignores(self, without_tools(conversation, self.words))
 
     def grammar(self, conversation: Conversation, prompt: TextPrompt, output: OutputFormat | None) -> str | None:
         """See ``AnswerGrammar.text``; a forced call is the only one."""

@@ -142,7 +142,11 @@ class Service:
     def unused(self, operation: Generate | Tokenize) -> tuple[str, ...]:
         """What the operation asks for and this model has no use for, in neutral words."""
         source = operation.prompt if isinstance(operation, Generate) else operation.source
-        return self._dialect.ignores(source) if isinstance(source, Conversation) else ()
+        if not isinstance(source, Conversation):
+            return ()
+        unused = self._dialect.ignores(source)
+        unbounded = source.thinking.budget is not None and "grammar" not in self._engine.info.features
+        return tuple(dict.fromkeys((*unused, "thinking_budget"))) if unbounded else unused
 
     def _strict(self, operation: Generate) -> Callable[[], StrictCalls | None]:
         """What makes a watcher for each choice; the schemas are read once. Raises ``InvalidRequest`` for one that is none."""

@@ -119,6 +119,7 @@ SPELLING: Final[Mapping[str, str]] = MappingProxyType(
         "parallel_tool_calls": TOOL_CHOICE.name,
         "template_args": CHAT_TEMPLATE_KWARGS.name,
         "enable_thinking": THINKING.name,
+        "thinking_budget": f"{THINKING.name}.budget_tokens",
         "reasoning_effort": f"{OUTPUT_CONFIG.name}.effort",
         "preserve_thinking": CONTEXT_MANAGEMENT.name,
     }

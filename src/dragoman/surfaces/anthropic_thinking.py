@@ -67,7 +67,8 @@ def output_spelling(form: Form) -> str:
 def _thinking(form: Form) -> ThinkingConfig:
     kind, shown = form.require(THINKING_TYPE), form.read(DISPLAY, "summarized")
     budget = form.read(BUDGET_TOKENS, None)
-    form.ignore(BUDGET_TOKENS)
+    if kind != "enabled":
+        form.ignore(BUDGET_TOKENS)
     if shown == "updates":
         form.ignore(DISPLAY)
     return ThinkingConfig(
@@ -114,7 +115,9 @@ THINKING_TYPE: Final = honoured(
     required=True,
 )
 BUDGET_TOKENS: Final = honoured(
-    "budget_tokens", integer(0, MAX_TOKENS), "Of `enabled`: tokens for thinking; not enforced yet."
+    "budget_tokens",
+    integer(0, MAX_TOKENS),
+    "Of `enabled`: at most so many tokens of thinking, where one token can end it at any place.",
 )
 DISPLAY: Final = honoured(
     "display",

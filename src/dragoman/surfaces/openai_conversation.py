@@ -11,11 +11,12 @@ from typing import Final
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.core.json import Json
+from dragoman.core.limits import MAX_TOKENS
 from dragoman.core.request import Conversation, Message, Role, Thinking
 from dragoman.surfaces.fields import Form, Table, honoured
 from dragoman.surfaces.openai_messages import MESSAGES
 from dragoman.surfaces.openai_tool_choice import TOOLING, Tooling
-from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader
+from dragoman.surfaces.readers import BOOLEAN, OBJECT, TEXT, Place, Reader, integer
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """OpenAI's ``ReasoningEffort``, and the ``max`` that some models' templates know (S62)."""
@@ -54,6 +55,15 @@ PRESERVE_THINKING: Final = honoured(
     "preserve_thinking", BOOLEAN, "Whether earlier turns keep their `reasoning_content` in the prompt (S63)."
 )
 
+THINKING_TOKEN_BUDGET: Final = honoured(
+    "thinking_token_budget",
+    integer(-1, MAX_TOKENS),
+    "At most so many tokens of reasoning, where one token can end it at any place; -1 is no bound. vLLM's name for it.",
+)
+THINKING_BUDGET_TOKENS: Final = honoured(
+    "thinking_budget_tokens", integer(-1, MAX_TOKENS), "llama.cpp's name for `thinking_token_budget`, which wins."
+)
+
 CONVERSATION: Final = Table(
     *TOOLING,
     ADD_GENERATION_PROMPT,
@@ -62,13 +72,27 @@ CONVERSATION: Final = Table(
     ENABLE_THINKING,
     REASONING_EFFORT,
     PRESERVE_THINKING,
+    THINKING_TOKEN_BUDGET,
+    THINKING_BUDGET_TOKENS,
 )
 """The rows that ``tooling`` and ``conversation`` read, beside ``MESSAGES``."""
 
 CONVERSATION_SPELLING: Final[Mapping[str, str]] = MappingProxyType(
-    {"template_args": CHAT_TEMPLATE_KWARGS.name, "continue_final": CONTINUE_FINAL_MESSAGE.name}
+    {
+        "template_args": CHAT_TEMPLATE_KWARGS.name,
+        "continue_final": CONTINUE_FINAL_MESSAGE.name,
+        "thinking_budget": THINKING_TOKEN_BUDGET.name,
+    }
 )
 """Features of a conversation that a dialect may name, where a client spells them otherwise."""
+
+
+def thinking_budget(form: Form) -> int | None:
+    """Tokens of reasoning at most, by either name."""
+    budget = form.read(THINKING_TOKEN_BUDGET, form.read(THINKING_BUDGET_TOKENS, -1))
+    if form.has(THINKING_TOKEN_BUDGET):
+        form.ignore(THINKING_BUDGET_TOKENS)
+    return None if budget < 0 else budget
 
 
 def conversation(form: Form, tooling: Tooling, *, continue_assistant: bool = True) -> Conversation:
@@ -103,6 +127,7 @@ def conversation(form: Form, tooling: Tooling, *, continue_assistant: bool = Tru
             enabled=form.read(ENABLE_THINKING, None),
             effort=form.read(REASONING_EFFORT, None),
             preserve=form.read(PRESERVE_THINKING, None),
+            budget=thinking_budget(form),
         ),
         template_args=form.read(CHAT_TEMPLATE_KWARGS, {}),
     )

@@ -128,8 +128,6 @@ SHARED: Final = Table(
     refused("custom_params", "code is not taken from requests", {}),
     refused("vllm_xargs", "there are no extensions that read it", {}),
     refused("truncate_prompt_tokens", "a prompt is never cut; one that does not fit is an error"),
-    refused("thinking_token_budget", "reasoning has no budget of its own: send `max_tokens`", -1),
-    refused("thinking_budget_tokens", "reasoning has no budget of its own: send `max_tokens`", -1),
     refused("kv_transfer_params", _SPREAD, {}),
     refused("ec_transfer_params", _SPREAD, {}),
     refused("bootstrap_host", _SPREAD),

@@ -15,7 +15,12 @@ from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply
 from dragoman.surfaces.fields import Form, Table
 from dragoman.surfaces.openai_chat import STRICT_TOOL_CALLS
-from dragoman.surfaces.openai_conversation import CHAT_TEMPLATE_KWARGS, ENABLE_THINKING, PRESERVE_THINKING
+from dragoman.surfaces.openai_conversation import (
+    CHAT_TEMPLATE_KWARGS,
+    ENABLE_THINKING,
+    PRESERVE_THINKING,
+    thinking_budget,
+)
 from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL
 from dragoman.surfaces.openai_limits import limits
 from dragoman.surfaces.openai_sampling import sampling, sampling_spelling
@@ -145,6 +150,7 @@ def _asked(
             enabled=form.read(ENABLE_THINKING, None),
             effort=reasoning.effort,
             preserve=form.read(PRESERVE_THINKING, None),
+            budget=thinking_budget(form),
         ),
         template_args=form.read(CHAT_TEMPLATE_KWARGS, {}),
         may_be_empty=may_be_empty,

@@ -13,7 +13,13 @@ from dragoman.core.errors import Code
 from dragoman.core.json import Json
 from dragoman.surfaces.fields import Disposition, Field, Table, honoured, ignored, record, refused
 from dragoman.surfaces.openai_chat import STRICT_TOOL_CALLS
-from dragoman.surfaces.openai_conversation import CHAT_TEMPLATE_KWARGS, ENABLE_THINKING, PRESERVE_THINKING
+from dragoman.surfaces.openai_conversation import (
+    CHAT_TEMPLATE_KWARGS,
+    ENABLE_THINKING,
+    PRESERVE_THINKING,
+    THINKING_BUDGET_TOKENS,
+    THINKING_TOKEN_BUDGET,
+)
 from dragoman.surfaces.openai_fields import CACHE_SLOT, MODEL
 from dragoman.surfaces.openai_limits import BUDGET, LIMITS, LIMITS_SPELLING
 from dragoman.surfaces.openai_sampling import SAMPLING
@@ -128,7 +134,13 @@ _PROMPT: Final = (
     PARALLEL_TOOL_CALLS,
     REASONING,
 )
-_OURS: Final = (CHAT_TEMPLATE_KWARGS, ENABLE_THINKING, PRESERVE_THINKING)
+_OURS: Final = (
+    CHAT_TEMPLATE_KWARGS,
+    ENABLE_THINKING,
+    PRESERVE_THINKING,
+    THINKING_TOKEN_BUDGET,
+    THINKING_BUDGET_TOKENS,
+)
 TRUNCATION: Final = refused(
     "truncation",
     "a conversation is never cut: one that does not fit is an error; make it short with `/v1/responses/compact`",
@@ -214,6 +226,7 @@ SPELLING: Final[Mapping[str, str]] = MappingProxyType(
         "logprobs": INCLUDE.name,
         "template_args": CHAT_TEMPLATE_KWARGS.name,
         "reasoning_effort": "reasoning.effort",
+        "thinking_budget": THINKING_TOKEN_BUDGET.name,
     }
 )
 """The fields behind those features that have other names below the surfaces."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -14,6 +15,7 @@ from dragoman.core.request import (
     Role,
     TextPart,
     TextPrompt,
+    Thinking,
     ToolChoice,
     ToolMode,
     ToolSpec,
@@ -253,3 +255,52 @@ class TestArguments:
         with pytest.raises(Unsupported, match="'f'") as failure:
             self.held(strict=True)
         assert failure.value.feature == "tools"
+
+
+class TestBudgetOfReasoning:
+    """A bounded thought ends where its budget does, closed as the family closes it; tokens are bytes here."""
+
+    SPECIALS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+    MODEL = hermes.build(
+        replace(
+            traits("{{ messages }}{{ tools }}<think>"),
+            specials=SPECIALS,
+            special_ids={text: 256 + place for place, text in enumerate(SPECIALS)},
+        )
+    )
+
+    def takes(self, budget: int, text: str, **fields) -> bool:
+        conversation = Conversation(
+            messages=(Message(role=Role.USER, parts=(TextPart(text="Hello"),)),),
+            thinking=Thinking(budget=budget),
+            **fields,
+        )
+        found = self.MODEL.grammar(conversation, TextPrompt(text="<think>"), None)
+        assert found is not None
+        return accepts(found, text, specials=self.SPECIALS)
+
+    def test_a_thought_within_it_is_followed_by_any_answer(self):
+        assert self.takes(8, "1 < 2\n</think>\n\nHello")
+        assert self.takes(8, "</think>Hello")
+
+    def test_a_longer_one_must_close(self):
+        assert self.takes(8, "12345678</think>Hello")
+        assert not self.takes(8, "123456789</think>Hello")
+
+    def test_none_at_all_closes_at_once(self):
+        assert self.takes(0, "</think>Hello")
+        assert not self.takes(0, "1</think>Hello")
+
+    def test_calls_follow_it_as_ever(self):
+        fields = {"tools": tuple(TOOLS.values()), "tool_choice": ToolChoice(mode=ToolMode.REQUIRED)}
+        assert self.takes(8, f"12345678</think>{NOW}", **fields)
+        assert not self.takes(8, f"123456789</think>{NOW}", **fields)
+        assert not self.takes(8, "12345678</think>Hello", **fields)
+
+    def test_where_it_cannot_be_kept_it_is_told(self):
+        """Without reasoning there is nothing to bound, and a closer of several tokens cannot be forced between any two."""
+        conversation = Conversation(messages=(), thinking=Thinking(budget=8))
+        for dialect in (HERMES, THINKING):
+            assert dialect.grammar(conversation, TextPrompt(text=""), None) is None
+            assert "thinking_budget" in dialect.ignores(conversation)
+        assert "thinking_budget" not in self.MODEL.ignores(conversation)

@@ -370,7 +370,7 @@ class TestCounting:
         }
         operation, ignored = MESSAGES.parse_count(body)
         assert operation.source == MESSAGES.parse(body | {"max_tokens": 5}).operation.prompt
-        assert (operation.model, ignored) == ("m", ("thinking.budget_tokens",))
+        assert (operation.model, ignored) == ("m", ())
 
     def test_no_tools_and_no_system_are_enough(self):
         operation, ignored = MESSAGES.parse_count({"model": "m", "messages": BASE["messages"], "tools": []})

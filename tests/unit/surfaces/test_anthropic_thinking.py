@@ -35,8 +35,9 @@ class TestThinking:
     def test_each_type_says_whether_the_model_thinks(self, config, expected):
         assert wish(thinking=config) == expected
 
-    def test_a_budget_is_listed_until_it_is_enforced(self):
-        assert parse(thinking={"type": "enabled", "budget_tokens": 1024}).ignored == ("thinking.budget_tokens",)
+    def test_a_budget_of_thoughts_that_are_none_is_listed(self):
+        assert parse(thinking={"type": "enabled", "budget_tokens": 1024}).ignored == ()
+        assert parse(thinking={"type": "disabled", "budget_tokens": 1024}).ignored == ("thinking.budget_tokens",)
 
     def test_a_budget_beyond_every_context_is_taken(self):
         """It is clamped where the context is known; pi and qwen-code send theirs beside a smaller ``max_tokens``."""

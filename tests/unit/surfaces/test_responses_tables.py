@@ -78,6 +78,8 @@ HONOURED = {
     "x_colibri_ignore_leading_stop": True,
     "chat_template_kwargs": {"a": 1},
     "enable_thinking": False,
+    "thinking_token_budget": 100,
+    "thinking_budget_tokens": 100,
     "preserve_thinking": True,
     "strict_tool_calls": True,
     "cache_slot": 2,
