@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check fix bench judges setup lock clean
+.PHONY: help serve test check fix bench judges clients setup lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -25,7 +25,10 @@ bench: setup  ## Measure against other servers (ARGS="--help" for choices)
 	@.venv/bin/python -m bench $(ARGS)
 
 judges: setup  ## Hold the demo model's server against others' suites (ARGS="lm_eval" for one)
-	@.venv/bin/python scripts/judges/run.py $(ARGS)
+	@PYTHONPATH=scripts .venv/bin/python scripts/judges/run.py $(ARGS)
+
+clients: setup  ## Let programs of others talk to the server (ARGS="codex claude_code" for heavier ones)
+	@PYTHONPATH=scripts .venv/bin/python -m clients $(ARGS)
 
 setup:  ## Make .venv ready for all of the above
 	@$(PYTHON) scripts/setup.py dev

@@ -6,7 +6,6 @@
 - ``chat_templates``: Transformers, which must render the same prompts with the chat templates of real models.
 - ``schemas``: random JSON Schemas, whose answers another implementation must find valid.
 - ``tool_calls``: random tools, one of which must be called, and whose schemas the calls must be valid under.
-- ``tool_loops``: openai-agents, LangChain, Instructor, pydantic-ai and Vercel's AI SDK call a tool and answer with its result.
 
 They live in an environment of their own, in the user's cache directory.
 """
@@ -28,7 +27,6 @@ from openai_tests import judge as openai_tests
 from schemas import judge as schemas
 from served import serving
 from tool_calls import judge as tool_calls
-from tool_loops import judge as tool_loops
 
 from dragoman.compose import find_model
 from dragoman.settings import Settings
@@ -39,7 +37,6 @@ JUDGES: Final[dict[str, Callable[[Judges, str, Path, Path], list[str]]]] = {
     "chat_templates": chat_templates,
     "schemas": schemas,
     "tool_calls": tool_calls,
-    "tool_loops": tool_loops,
 }
 """Each takes the environment, the server's address, the model and an empty folder, and gives what it finds wrong."""
 

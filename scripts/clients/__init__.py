@@ -1,0 +1,1 @@
+"""Programs of others, each of which has to come through its turns with our server: ``python -m clients [NAME ...]``."""
