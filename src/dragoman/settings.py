@@ -42,6 +42,14 @@ class Settings:
     model: Annotated[
         Path | None, Row("Model", "GGUF file to serve; without one, the demo model.", shown="the demo model")
     ] = None
+    projector: Annotated[
+        Path | None,
+        Row(
+            "Model",
+            "GGUF file (mmproj) that lets the model see: pictures in messages are refused without one.",
+            shown="none",
+        ),
+    ] = None
     model_name: Annotated[
         str | None,
         Row("Model", "Name that clients see in /v1/models and may send as `model`.", shown="from the file's name"),
@@ -171,7 +179,9 @@ class Settings:
         int, Row("Files", "Responses and conversations that are kept; the longest unused go first.", low=1)
     ] = 10_000
     store_megabytes: Annotated[int, Row("Files", "Megabytes that they may take.", low=1)] = 1024
-    store_days: Annotated[float, Row("Files", "Days that one is kept after its last use.", low=0.001, high=36500)] = 30.0
+    store_days: Annotated[float, Row("Files", "Days that one is kept after its last use.", low=0.001, high=36500)] = (
+        30.0
+    )
     cache_dir: Annotated[Path, Row("Files", "Where measurements of a model on this machine are kept.")] = Path(
         "~/.cache/dragoman"
     )

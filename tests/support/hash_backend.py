@@ -28,7 +28,8 @@ PATIENCE = 20.0
 
 def logits_after(history: Sequence[int]) -> NDArray[np.float32]:
     """What the model says after ``history``."""
-    digest = crc32(b"".join(token.to_bytes(2, "little") for token in history))
+    # A picture's number is as long as a hash, and negative.
+    digest = crc32(b"".join(token.to_bytes(2 if token >= 0 else 33, "little", signed=token < 0) for token in history))
     row = np.random.default_rng(digest).normal(scale=3.0, size=SIZE).astype(np.float32)
     row[END] = 30.0 if history[-1] == ord(".") else -30.0
     return row

@@ -87,6 +87,7 @@ class Loop:
         self.computed: Counter[tuple[Sequence, int]] = Counter()
         self.reported: dict[Sequence, int] = {}
         self.full = 0
+        self.now = 0.0
         self._ids = 0
 
     def add(self, prompt: Iterable[int], limit: int = 1, **options: object) -> Sequence:
@@ -106,7 +107,7 @@ class Loop:
 
     def step(self, *, interrupt_after: int | None = None) -> StepPlan:
         """One step; interrupted after so many rows, if it has more than them."""
-        plan = self.scheduler.schedule()
+        plan = self.scheduler.schedule(self.now)
         self._check_plan(plan)
         self.cache.edit(plan.edits)
         for sequence in plan.admitted:
@@ -167,7 +168,13 @@ class Loop:
         assert len(in_plan) == len(set(in_plan)), "a sequence has two runs"
         assert decoding <= set(in_plan), "a sequence that decodes was left out"
         assert [run.seq_id for run in plan.runs] == sorted(run.seq_id for run in plan.runs)
-        assert plan.rows <= self.options.prefill_chunk + len(decoding)
+        longest = max((run.end - run.start for run in plan.runs if run.content is not None), default=0)
+        assert plan.rows <= max(self.options.prefill_chunk, longest) + len(decoding)
+        for run in plan.runs:
+            whole = [(each.start, each.end) for each in run.sequence.stretches]
+            assert all((run.start, run.end) == each or run.end <= each[0] or run.start >= each[1] for each in whole), (
+                "a stretch is divided, or shares its run"
+            )
         assert plan.idle == (not self.live), "somebody waits, and nothing is computed"
 
     def check(self) -> None:

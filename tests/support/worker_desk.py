@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import select
 import threading
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -54,14 +56,25 @@ def submit(id: int, text: str | bytes, max_tokens: int = 8, *, slot: int = 0, **
 class WorkerDesk:
     """Sends commands, reads frames. The gateway's session checks the order of every frame; a fault fails the test."""
 
-    def __init__(self, backend: Backend, *, sequences: int = SLOTS, prefill_chunk: int = 64, cells: int | None = None):
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        sequences: int = SLOTS,
+        prefill_chunk: int = 64,
+        cells: int | None = None,
+        sees: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         options = SchedulerOptions(sequences=sequences, prefill_chunk=prefill_chunk, cells=cells, copy_cost=1)
         source, self._commands = os.pipe()
         self._frames, sink = os.pipe()
         session = EngineSession()
-        greeting: list[Frame] = [Ready(), Caps({"ext": "1"}), Model({}), Telemetry("STAT", True, "0 0.00 0.0 0.00")]
+        caps = {"ext": "1", "vision": str(int(sees))}
+        greeting: list[Frame] = [Ready(), Caps(caps), Model({}), Telemetry("STAT", True, "0 0.00 0.0 0.00")]
         os.write(sink, b"".join(map(session.encode, greeting)))
-        worker = Worker(session, Scheduler(options, PrefixCache()), backend, slots=SLOTS, source=source, sink=sink)
+        scheduler = Scheduler(options, PrefixCache())
+        worker = Worker(session, scheduler, backend, slots=SLOTS, source=source, sink=sink, clock=clock)
         self._ends = (source, sink)
         self._gateway = GatewaySession()
         self._open = True
@@ -106,6 +119,8 @@ class WorkerDesk:
         open_ids = set(ids)
         while open_ids:
             frame = self.next()
+            if isinstance(frame, Telemetry):
+                continue
             assert isinstance(frame, RequestFrame)
             frames.setdefault(frame.id, []).append(frame)
             if isinstance(frame, Done | Error | Tokens | Text):

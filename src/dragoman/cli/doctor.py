@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dragoman.cli.parameters import with_settings
-from dragoman.compose import SAFE_KERNELS, StartFailed, engine_argv, find_model
+from dragoman.compose import SAFE_KERNELS, StartFailed, engine_argv, find_model, find_projector
 from dragoman.diagnosis import checks, kernels
 from dragoman.diagnosis.checks import Finding, Verdict
 from dragoman.diagnosis.machine import read_machine
@@ -62,6 +62,13 @@ def _examine(settings: Settings) -> Iterator[Finding]:
     yield model
     if header is None:
         return
+    try:
+        projector = find_projector(settings)
+    except StartFailed as failed:
+        yield Finding("projector", Verdict.PROBLEM, failed.message, failed.hint)
+        return
+    if projector is not None:
+        yield checks.projector_file(projector)
     cell_bytes = checks.F32_BYTES if settings.kv_type == "f32" else checks.F16_BYTES
     room = checks.memory(header, machine, context=settings.context, cells=settings.kv_cells, cell_bytes=cell_bytes)
     yield room

@@ -18,6 +18,7 @@ from rich.text import Text
 from dragoman.cli.parameters import with_settings
 from dragoman.cli.terminal import failing, loading, logged, warn
 from dragoman.compose import Backend, address_failed, api_keys, bind, build, open_backend, open_settings_store
+from dragoman.engines.base import IMAGES
 from dragoman.settings import Settings
 from dragoman.store.base import Store
 
@@ -72,10 +73,13 @@ async def _listen(settings: Settings, backend: Backend, store: Store, listener: 
 def _announce(console: Console, settings: Settings, backend: Backend, url: str) -> None:
     """The last words of a start: what could be better, the address, the model, and a line to copy."""
     warn(console, backend.findings)
-    card, slots = backend.service.card(), backend.engine.info.slots
+    card, info = backend.service.card(), backend.engine.info
+    sees = ", pictures too" if IMAGES in info.features else ""
     console.print(Text.assemble("Listening on ", (url, "bold green"), f" (OpenAI base URL: {url}/v1)"))
     console.print(
-        Text.assemble("Model ", (card.id, "bold"), f", {card.context_length} tokens of context, {slots} at once")
+        Text.assemble(
+            "Model ", (card.id, "bold"), f", {card.context_length} tokens of context, {info.slots} at once{sees}"
+        )
     )
     key = ' -H "Authorization: Bearer $DRAGOMAN_API_KEY"' if api_keys(settings) else ""
     body = json.dumps(EXAMPLE)

@@ -6,7 +6,7 @@ from dragoman.compose.engine_command import engine_argv
 from dragoman.compose.failure import StartFailed
 from dragoman.compose.keys import api_keys
 from dragoman.compose.llama_links import SAFE_KERNELS
-from dragoman.compose.models import find_model, served_name
+from dragoman.compose.models import find_model, find_projector, served_name
 from dragoman.compose.stores import open_settings_store
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "build",
     "engine_argv",
     "find_model",
+    "find_projector",
     "open_backend",
     "open_settings_store",
     "served_name",

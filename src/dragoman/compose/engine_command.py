@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dragoman.compose.failure import StartFailed
-from dragoman.compose.models import find_model, served_name
+from dragoman.compose.models import find_model, find_projector, served_name
 from dragoman.settings import Settings
 
 
@@ -26,9 +26,10 @@ def engine_argv(settings: Settings) -> tuple[str, ...]:
 
 
 def llama_argv(settings: Settings, model: Path) -> tuple[str, ...]:
-    """Our own llama.cpp child. An option that is left to the engine is left out."""
+    """Our own llama.cpp child. An option that is left to the engine is left out. Raises ``StartFailed`` for a projector that is none."""
     values: dict[str, object | None] = {
         "--model": model,
+        "--projector": find_projector(settings),
         "--name": served_name(settings),
         "--context": settings.context,
         "--slots": settings.slots,
@@ -48,7 +49,8 @@ def llama_argv(settings: Settings, model: Path) -> tuple[str, ...]:
 
 def _simulated(settings: Settings) -> tuple[str, ...]:
     context = () if settings.context is None else ("--context", str(settings.context))
-    return (sys.executable, "-m", "dragoman.engines.simulated", "--slots", str(settings.slots), *context)
+    images = () if settings.projector is None else ("--images",)
+    return (sys.executable, "-m", "dragoman.engines.simulated", "--slots", str(settings.slots), *context, *images)
 
 
 def _external(command: str) -> tuple[str, ...]:

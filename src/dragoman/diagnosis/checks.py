@@ -96,6 +96,11 @@ def model_file(path: Path) -> tuple[Finding, Header | None]:
     return Finding(subject, Verdict.OK, detail), header
 
 
+def projector_file(path: Path) -> Finding:
+    """What pictures go through; whether it is one was looked at before, and whether it fits the model the self-test tells."""
+    return Finding("projector", Verdict.OK, f"{path.name}, {_size(path.stat().st_size)} beside the weights")
+
+
 def memory(
     header: Header, machine: Machine, *, context: int | None, cells: int | None, cell_bytes: int = F32_BYTES
 ) -> Finding:

@@ -45,6 +45,10 @@ def test_the_simulated_engine_has_as_many_slots_as_were_asked_for() -> None:
     assert argv[1:] == ("-m", "dragoman.engines.simulated", "--slots", "3", "--context", "512")
 
 
+def test_the_simulated_engine_sees_where_a_projector_is_named_whatever_it_is() -> None:
+    assert engine_argv(Settings(engine="simulated", projector=Path("absent.gguf")))[-1] == "--images"
+
+
 def test_another_engines_command_line_is_read_as_a_shell_would() -> None:
     assert engine_argv(Settings(engine_command="/opt/engine --model 'my model'")) == (
         "/opt/engine", "--model", "my model",

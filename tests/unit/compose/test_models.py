@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGUFWriter
 
 from dragoman.compose.failure import StartFailed
-from dragoman.compose.models import find_model, served_name
+from dragoman.compose.models import find_model, find_projector, served_name
 from dragoman.settings import Settings
 
 
@@ -58,3 +60,40 @@ def test_a_gguf_file_is_found(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF....")
     assert find_model(Settings(model=path)) == path
+
+
+def gguf(path: Path, architecture: str, *, cut: int = 0) -> Path:
+    """A file with a tensor, written by the ``gguf`` package; without its last ``cut`` bytes."""
+    writer = GGUFWriter(path, architecture)
+    writer.add_tensor("one", np.zeros(64, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    if cut:
+        path.write_bytes(path.read_bytes()[:-cut])
+    return path
+
+
+def test_a_projector_is_found_and_none_is_needed(tmp_path: Path) -> None:
+    path = gguf(tmp_path / "mmproj.gguf", "clip")
+    assert find_projector(Settings(projector=path)) == path
+    assert find_projector(Settings()) is None
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda path: path, r"mmproj\.gguf cannot be read: No such file"),
+        (lambda path: path.write_bytes(b"PNG"), "is not a GGUF file that can be used"),
+        (lambda path: gguf(path, "clip", cut=300), "it ends within its head"),
+        (lambda path: gguf(path, "llama"), r"is a model \(llama\) and no projector"),
+    ],
+    ids=["absent", "another format", "cut short", "a model"],
+)
+def test_a_projector_that_is_none_stops_the_start_and_says_why(tmp_path: Path, write, words: str) -> None:
+    path = tmp_path / "mmproj.gguf"
+    write(path)
+    with pytest.raises(StartFailed, match=words) as caught:
+        find_projector(Settings(projector=path))
+    assert caught.value.hint

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.request import SamplingParams, TextPrompt
+from dragoman.engines.base import EngineImage
+from dragoman.engines.eyes import Patch
 from dragoman.engines.intake import Refused, read_detokenize, read_submit, read_tokenize
-from dragoman.protocol.frames import DetokenizeCommand, Submit, TokenizeCommand
+from dragoman.protocol.frames import DetokenizeCommand, Image, Submit, TokenizeCommand
 
 CONTEXT = 16
 
@@ -265,3 +267,31 @@ def test_detokenize_shows_control_tokens_only_on_request() -> None:
 def test_detokenize_refuses_ids_outside_the_vocabulary(token) -> None:
     with pytest.raises(Refused, match="BAD_REQUEST"):
         read_detokenize(DetokenizeCommand(id=1, ids=(1, token)), Letters())
+
+
+class Bare:
+    """A picture is two positions, with nothing around them."""
+
+    def look(self, image: EngineImage) -> list[int | Patch]:
+        return [Patch(2, image)]
+
+
+def test_a_prompt_can_not_end_with_a_picture_since_nothing_tells_what_follows_it() -> None:
+    image = Image(id=1, payload=b"RGB", grid_h=1, grid_w=1, rgb=True)
+    with pytest.raises(Refused) as caught:
+        read_submit(submit(b"ab", images=(image,), extension={"images": [2]}), Letters(), CONTEXT, Bare())
+    assert (caught.value.code, caught.value.detail[:7]) == ("BAD_REQUEST", "images ")
+    intake = read_submit(submit(b"ab", images=(image,), extension={"images": [1]}), Letters(), CONTEXT, Bare())
+    assert (len(intake.prompt), [(each.start, each.end) for each in intake.stretches]) == (4, [(1, 3)])
+
+
+def test_positions_of_pictures_count_against_the_context() -> None:
+    image = Image(id=1, payload=b"RGB", grid_h=1, grid_w=1, rgb=True)
+    command = submit(b"x" * 14, max_tokens=1, images=(image,), extension={"images": [1]})
+    with pytest.raises(Refused) as caught:
+        read_submit(command, Letters(), CONTEXT, Bare())
+    assert (caught.value.code, caught.value.detail) == ("CONTEXT_EXCEEDED", "16 16")
+
+
+def test_the_older_word_pin_asks_that_a_prompt_is_kept() -> None:
+    assert [read(submit(pin=pin)).kept for pin in (False, True)] == [False, True]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
-from dragoman.core.request import Dry, SamplingParams, TextPrompt, TokenPrompt, Xtc
-from dragoman.engines.base import EngineRequest
-from dragoman.engines.simulated import INFO
-from dragoman.engines.submitting import byte_spans, payload_of, submit_command
+from dragoman.core.request import Dry, ImagePart, SamplingParams, TextPrompt, TokenPrompt, Xtc
+from dragoman.engines.base import EngineImage, EngineInfo, EngineRequest
+from dragoman.engines.simulated import INFO, SEEING
+from dragoman.engines.submitting import byte_spans, payload_of, submit_command, tokenize_command
 from dragoman.protocol.command_encoder import encode_command
 from support.engines import asking, plain_info
 
@@ -183,3 +183,55 @@ def test_lists_that_no_extension_holds_are_the_clients_mistake_and_named(request
     with pytest.raises(InvalidRequest, match="1048576") as refusal:
         submit_command(1, request_, INFO, extended=True)
     assert refusal.value.feature == feature
+
+
+RED = EngineImage(width=1, height=2, rgb=b"\xff\0\0" * 2)
+PICTURED = TextPrompt(
+    text="é: ?",
+    images=((2, ImagePart(data=b"", media_type="image/png")), (3, ImagePart(data=b"", media_type="image/png"))),
+)
+
+
+@pytest.mark.seeds("S107", "S153")
+def test_pictures_go_as_pixels_before_the_command_with_their_places_in_bytes():
+    command = submit_command(7, asking(prompt=PICTURED, images=(RED, RED)), SEEING, extended=True)
+    assert command.extension is not None
+    assert command.extension["images"] == [3, 4]
+    assert encode_command(command).startswith(b"IMAGE 7 6 2 1 rgb=1\n" + RED.rgb + b"\nIMAGE 7 6 2 1 rgb=1\n")
+    asked = tokenize_command(8, PICTURED, (RED, RED), SEEING)
+    assert (asked.options["images"], len(asked.images)) == ([3, 4], 2)
+
+
+@pytest.mark.parametrize("extended", [True, False])
+def test_an_engine_that_does_not_see_is_not_sent_pictures(extended):
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(7, asking(prompt=PICTURED, images=(RED, RED)), INFO, extended=extended)
+    assert refusal.value.feature == "images"
+    with pytest.raises(Unsupported) as refusal:
+        tokenize_command(7, PICTURED, (RED, RED), INFO)
+    assert refusal.value.feature == "images"
+
+
+def test_an_older_engine_that_sees_takes_patches_which_we_do_not_cut():
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(7, asking(prompt=PICTURED, images=(RED, RED)), SEEING, extended=False)
+    assert refusal.value.feature == "images"
+
+
+def test_the_positions_of_pictures_have_no_log_probabilities():
+    with pytest.raises(Unsupported) as refusal:
+        submit_command(7, asking(prompt=PICTURED, images=(RED, RED), echo=0), SEEING, extended=True)
+    assert refusal.value.feature == "echo"
+
+
+def test_as_many_pictures_as_places_are_our_own_business():
+    with pytest.raises(ValueError, match="1 pictures for 2 places"):
+        submit_command(7, asking(prompt=PICTURED, images=(RED,)), SEEING, extended=True)
+
+
+@pytest.mark.seeds("S106")
+def test_a_prompt_is_pinned_only_where_that_was_asked_for_and_announced():
+    def pinned(keep: bool, info: EngineInfo) -> bool:
+        return b"pin=1" in encode_command(submit_command(1, asking(keep_prefix=keep), info, extended=True))
+
+    assert [pinned(True, SEEING), pinned(False, SEEING), pinned(True, INFO)] == [True, False, False]
