@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
+from dragoman.core.errors import EngineFailed
 from dragoman.core.request import ImagePart, TextPrompt
 from dragoman.engines.base import EngineImage
+from dragoman.engines.sampling import log_softmax
 from support.live import CALM, LiveEngine, answer, greedy, live_engine, running, together
 from support.mtmd import mtmd_answer
 from support.projector import POSITIONS, write_projector
@@ -19,6 +21,9 @@ pytestmark = [pytest.mark.live, pytest.mark.asyncio(loop_scope="session")]
 
 BEFORE = "<|im_start|>user\nLook at this:"
 AFTER = "What is it?<|im_end|>\n<|im_start|>assistant\n"
+CLOSE = 0.02
+"""Nats: their cache holds half precision, and their kernels round elsewhere. A position that is off by one moves them by more."""
+
 PART = ImagePart(data=b"", media_type="image/png")
 
 
@@ -63,9 +68,13 @@ async def test_the_answer_is_that_of_llama_cpp_s_own_helper(
 ) -> None:
     for seed in (2, 3):
         image = picture(seed)
-        ours = await answer(eyes, seeing(image, max_tokens=16))
-        theirs = mtmd_answer(demo_model, projector, [BEFORE, AFTER], [image], 16)
+        ours = await answer(eyes, seeing(image, max_tokens=16, logprobs=5))
+        theirs, logits = mtmd_answer(demo_model, projector, [BEFORE, AFTER], [image], 16)
         assert ours.ids == theirs
+        assert ours.data[0].numeric is not None
+        expected = log_softmax(logits)
+        for token, logprob in ours.data[0].numeric.top:
+            assert logprob == pytest.approx(expected[token], abs=CLOSE)
 
 
 async def test_what_is_seen_matters(eyes: LiveEngine) -> None:
@@ -130,3 +139,20 @@ async def test_a_cancelled_picture_leaves_nothing_behind(eyes: LiveEngine) -> No
 async def test_pictures_of_odd_shapes_are_taken(eyes: LiveEngine, shape: tuple[int, int]) -> None:
     seen = await answer(eyes, seeing(picture(31, *shape), max_tokens=1))
     assert seen.done.emitted == 1
+
+
+async def test_a_projector_for_another_model_ends_the_start_and_says_which_numbers_differ(
+    demo_model: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    wrong = write_projector(tmp_path / "mmproj.gguf", embedding=64)
+    engine = live_engine(demo_model, cache_dir, *CALM, "--context", "512", "--slots", "1", "--projector", str(wrong))
+    with pytest.raises(EngineFailed, match="n_embd = 576.*n_embd = 64"):
+        async with running(engine):
+            pass
+
+
+async def test_a_model_is_no_projector(demo_model: Path, cache_dir: Path) -> None:
+    flags = (*CALM, "--context", "512", "--slots", "1", "--projector", str(demo_model))
+    with pytest.raises(EngineFailed, match="the projector .* can not be used with this model"):
+        async with running(live_engine(demo_model, cache_dir, *flags)):
+            pass

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import llama_cpp.llama_cpp as lib
 import llama_cpp.mtmd_cpp as mtmd
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.engines.base import EngineImage
 from support.llama_log import silence
@@ -16,8 +18,8 @@ from support.llama_log import silence
 
 def mtmd_answer(
     model_file: Path, projector_file: Path, texts: Sequence[str], images: Sequence[EngineImage], count: int
-) -> list[int]:
-    """The greedy answer of ``count`` tokens at most to the texts with the images between them."""
+) -> tuple[list[int], NDArray[np.float32]]:
+    """The greedy answer of ``count`` tokens at most to the texts with the images between them, and the logits of the first."""
     silence(mtmd.mtmd_log_set, mtmd.mtmd_helper_log_set)
     model = lib.llama_model_load_from_file(os.fsencode(model_file), lib.llama_model_default_params())
     assert model is not None
@@ -42,7 +44,7 @@ def _answer(
     texts: Sequence[str],
     images: Sequence[EngineImage],
     count: int,
-) -> list[int]:
+) -> tuple[list[int], NDArray[np.float32]]:
     marked = mtmd.mtmd_default_marker().join(text.encode() for text in texts)
     bitmaps = (mtmd.mtmd_bitmap_p_ctypes * len(images))()
     for index, image in enumerate(images):
@@ -58,6 +60,7 @@ def _answer(
     assert vocab is not None
     size = lib.llama_vocab_n_tokens(vocab)
     answer: list[int] = []
+    first = np.array(np.ctypeslib.as_array(lib.llama_get_logits_ith(context, -1), (size,)))
     while len(answer) < count:
         logits = lib.llama_get_logits_ith(context, -1)
         answer.append(max(range(size), key=lambda token: logits[token]))
@@ -66,4 +69,4 @@ def _answer(
         token = (lib.llama_token * 1)(answer[-1])
         assert lib.llama_decode(context, lib.llama_batch_get_one(token, 1)) == 0
     mtmd.mtmd_input_chunks_free(chunks)
-    return answer
+    return answer, first

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Final, Protocol, TypeAlias
 
 from dragoman.core.errors import Cancelled, Code, EngineFailed, ServiceError
@@ -141,6 +142,7 @@ class Stream:
             case Accept():
                 self.accepted = True
                 self.deadline = None
+                self.command = replace(self.command, images=())  # not sent again from now on, and they are large
                 self._put(frame)
                 return False
             case Echo():

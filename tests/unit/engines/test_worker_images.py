@@ -170,3 +170,19 @@ def test_a_pinned_prompt_is_kept_while_the_clock_of_the_engine_says_so() -> None
         now[0] = 300.0
         crowd(20)
         assert cached(3, "the same beginning") == 0
+
+
+def test_a_preempted_request_computes_its_picture_again_and_answers_the_same() -> None:
+    def commands() -> list[Submit]:
+        return [
+            seeing(number, "ab*cd", (7, 8, number), max_tokens=20, slot=number, ignore_eos=True) for number in (1, 2)
+        ]
+
+    with WorkerDesk(HashBackend(eyes=HashEyes()), sees=True) as desk:
+        alone = [ids_of(desk.ask(command)) for command in commands()]
+    backend = HashBackend(eyes=HashEyes(), context=100, cells=40)
+    with WorkerDesk(backend, sees=True) as desk:
+        desk.send(*commands())
+        frames = desk.until_ended(1, 2)
+    assert backend.full
+    assert [ids_of(frames[number]) for number in (1, 2)] == alone

@@ -7,7 +7,6 @@ want the same cores. The worker's loop waits only to be told how many positions 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.engines.base import EngineImage
 from dragoman.engines.eyes import BadImage, Patch
+from dragoman.engines.llama.embeddings import Embeddings
 from dragoman.engines.llama.projector import Chunk, Projector, Seen
 
 KEPT_BYTES: Final = 256 * 1024 * 1024
@@ -37,7 +37,7 @@ class LlamaEyes:
     def __init__(self, projector: Projector, *, limit: int | None = None, kept_bytes: int = KEPT_BYTES) -> None:
         self._projector = projector
         self._limit = limit
-        self._kept = _Embeddings(kept_bytes)
+        self._kept = Embeddings(kept_bytes)
         self._opened: tuple[str, list[int | Chunk]] = ("", [])
         self._tasks: SimpleQueue[_Task] = SimpleQueue()
         threading.Thread(target=self._work, name="pictures", daemon=True).start()
@@ -60,6 +60,8 @@ class LlamaEyes:
         while True:
             task = self._tasks.get()
             task.done(self._see(task.seen) if task.wanted() else BadImage("nobody wants it any more"))
+            if self._tasks.empty():
+                self._opened = ("", [])  # pixels take more room than what becomes of them
 
     def _see(self, seen: Seen) -> BadImage | None:
         assert seen.image is not None
@@ -82,23 +84,3 @@ class LlamaEyes:
             embedding = self._projector.encode(chunk)
             self._kept.keep(name, embedding)
         return embedding
-
-
-class _Embeddings:
-    """The latest used ones by name, in so many bytes. For one thread."""
-
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._held: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-
-    def find(self, name: str) -> NDArray[np.float32] | None:
-        if name in self._held:
-            self._held.move_to_end(name)
-        return self._held.get(name)
-
-    def keep(self, name: str, embedding: NDArray[np.float32]) -> None:
-        self._held[name] = embedding
-        self._room -= embedding.nbytes
-        while self._room < 0 and self._held:
-            _, dropped = self._held.popitem(last=False)
-            self._room += dropped.nbytes
