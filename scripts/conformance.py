@@ -16,7 +16,7 @@ import json
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,12 +50,25 @@ PATIENCE = 10.0
 """Seconds after which an answer counts as missing; a simulated engine needs milliseconds."""
 
 ENVELOPE = {"message", "type", "param", "code"}
+"""Of OpenAI's errors."""
 
+HI = [{"role": "user", "content": "Hi"}]
 PLAIN: dict[str, dict[str, Any]] = {
-    "/chat/completions": {"messages": [{"role": "user", "content": "Hi"}]},
+    "/chat/completions": {"messages": HI},
     "/completions": {"prompt": "Hi"},
+    "/messages": {"messages": HI, "max_tokens": 100},
+    "/messages/count_tokens": {"messages": HI},
+    "/responses": {"input": "Hi"},
+    "/responses/input_tokens": {"input": "Hi"},
+    "/responses/compact": {"input": "Hi"},
 }
 """What to lay over a generated body, by the end of its path: few generated prompts make sense, and other fields need one that does."""
+
+ELSEWHERE = {"model", "previous_response_id", "conversation"}
+"""Fields that name what the server would have to know: no generated name is one that it knows."""
+
+Ids = Mapping[str, str]
+"""Path parameters of something that is there, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +85,17 @@ class Finding:
 
 
 def native_errors(_ctx: object, response: schemathesis.Response, case: Case) -> None:
-    """Every error is ``{"error": {message, type, param, code}}`` with text in it (S156)."""
+    """Every error is in the envelope of its route, with text in it (S117, S156)."""
     if response.status_code < 400 or case.path == "/health":
         return
     try:
-        error = json.loads(response.content)["error"]
-        good = set(error) == ENVELOPE and isinstance(error["message"], str) and bool(error["message"])
+        body = json.loads(response.content)
+        error = body["error"]
+        if "/messages" in case.path:
+            good = body["type"] == "error" and isinstance(error["type"], str)
+        else:
+            good = set(error) == ENVELOPE
+        good = good and isinstance(error["message"], str) and bool(error["message"])
     except (ValueError, KeyError, TypeError):
         good = False
     if not good:
@@ -85,26 +103,40 @@ def native_errors(_ctx: object, response: schemathesis.Response, case: Case) -> 
 
 
 def whole_streams(_ctx: object, response: schemathesis.Response, case: Case) -> None:
-    """A stream is lines of ``data:`` or comments between blank lines, and ends with ``[DONE]`` or with an error."""
+    """A stream is events between blank lines, and ends as its contract says or with an error."""
     fault = stream_fault(response.content.decode()) if is_stream(response) else ""
     if fault:
         raise Failure(operation=case.operation.label, title=f"Event stream: {fault}", message="")
 
 
 def stream_fault(body: str) -> str:
-    """What is wrong with an event stream, or nothing. A long one is not read to its end, so that is not asked for."""
+    """What is wrong with an event stream, or nothing. A long one is not read to its end, so that is not asked for.
+
+    An event is one line of data, before which its name may stand, and that is then the type that the data has.
+    """
     *events, rest = body.split("\n\n")
-    data = [event for event in events if not event.startswith(":")]
-    if any("\n" in event or not event.startswith("data: ") for event in data):
+    told = [event for event in events if not event.startswith(":")]
+    if any(not _is_event(event) for event in told):
         return "an event is not one line of data"
-    if len(data) >= DEFAULT_MAX_STREAM_EVENTS:
+    if len(told) >= DEFAULT_MAX_STREAM_EVENTS:
         return ""
     if rest:
         return "does not end with a blank line"
-    last = data[-1] if data else ""
-    if last != "data: [DONE]" and not last.startswith('data: {"error":'):
+    last = told[-1] if told else ""
+    if last != "data: [DONE]" and not last.startswith(('data: {"error":', "event: message_stop\n", "event: error\n")):
         return "ends neither with [DONE] nor with an error"
     return ""
+
+
+def _is_event(event: str) -> bool:
+    name, line_break, data = event.rpartition("\n")
+    if not data.startswith("data: "):
+        return False
+    if not line_break:
+        return True
+    with suppress(ValueError, TypeError, KeyError):
+        return name == f"event: {json.loads(data.removeprefix('data: '))['type']}"
+    return False
 
 
 def is_stream(response: schemathesis.Response) -> bool:
@@ -157,10 +189,23 @@ class Report:
 
 
 class Examiner:
-    """Sends requests to the server at ``url`` and judges its answers by ``checks``."""
+    """Sends requests to the server at ``url`` and judges its answers by ``checks``.
 
-    def __init__(self, url: str, checks: list[CheckFunction], *, key: str | None = None) -> None:
+    ``model`` is what the server calls its model. ``known`` makes something for a path that names it, and says how it is called.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        checks: list[CheckFunction],
+        *,
+        key: str | None = None,
+        model: str | None = None,
+        known: Mapping[str, Callable[[], Ids]] | None = None,
+    ) -> None:
         self.report = Report()
+        self._model = model
+        self._known = known or {}
         self._url = url
         self._checks = checks
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
@@ -187,8 +232,11 @@ class Examiner:
         )
         @given(strategy)
         def each(case: Case) -> None:
-            for body in variants(case.path, case.body):
+            for body in variants(case.path, case.body, self._model):
                 case.body = body
+                self._send(case)
+            if case.path in self._known:
+                case.path_parameters = dict(self._known[case.path]())
                 self._send(case)
 
         # An operation without parameters has nothing that could be wrong: every case is skipped, or there is none.
@@ -216,12 +264,13 @@ class Examiner:
                 self.report.add(kind, Finding(operation=label, fault=fault, request=request, answer=answer))
 
 
-def variants(path: str, body: Any) -> Iterator[Any]:
-    """A generated body; then the same with a prompt that makes sense and without a wish for a model, as one object and streamed."""
+def variants(path: str, body: Any, model: str | None = None) -> Iterator[Any]:
+    """A generated body; then the same with a prompt that makes sense and of nothing that is elsewhere, as one object and streamed."""
     yield body
     for end, plain in PLAIN.items():
         if path.endswith(end) and isinstance(body, dict):
-            sensible = {name: value for name, value in body.items() if name != "model"} | plain
+            sensible = {name: value for name, value in body.items() if name not in ELSEWHERE} | plain
+            sensible |= {"model": model} if model else {}
             yield sensible
             yield sensible | {"stream": not sensible.get("stream")}
             return

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the server: requests from the field tables, replies from ``openapi_shapes``.
+"""The OpenAPI 3.1 document of the server: requests from the field tables, replies from the shapes.
 
 Nothing here is typed twice: a field's schema is its reader's, its description its row's note. The document depends on nothing but the
 version, so that two servers of one build publish the same bytes.
@@ -7,13 +7,14 @@ version, so that two servers of one build publish the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from dragoman.core.json import Json, JsonObject
-from dragoman.surfaces import openai_chat, openai_completions, tokens
-from dragoman.surfaces.fields import Disposition, Field, Table
-from dragoman.surfaces.openapi_shapes import SHAPES, TEXT, ref
+from dragoman.core.limits import MAX_IDEMPOTENCY_KEY_CHARS
+from dragoman.surfaces.fields import Disposition, Field
+from dragoman.surfaces.openapi_routes import OPERATIONS, PARTS, Body, Operation, Stream
+from dragoman.surfaces.openapi_shapes import SHAPES
+from dragoman.surfaces.openapi_words import TEXT, const, ref
 
 STATUSES: Final[Mapping[int, str]] = {
     400: "The request is wrong; `error.param` names the field.",
@@ -28,103 +29,20 @@ STATUSES: Final[Mapping[int, str]] = {
     500: "The server or its engine failed.",
     502: "The engine broke its protocol.",
     503: "The engine is loading, or was lost; the server is stopping. Come back after `retry-after` seconds.",
+    504: "The engine did not take the request in time. Come back after `retry-after` seconds.",
 }
 """Every status of an error that a client can see, and what it means (S156)."""
 
 _ALWAYS: Final = (401, 403, 405, 500)
-_OF_A_BODY: Final = (400, 413, 415)
-_OF_AN_ENGINE: Final = (404, 429, 502, 503)
+
+_ENVELOPES: Final[Mapping[str, str]] = {"Error": "", "MessagesError": "messages-"}
+"""How the components that describe errors begin, by the shape of the envelope."""
 
 _PREFIX: Final[Mapping[Disposition, str]] = {
     Disposition.HONOURED: "",
     Disposition.IGNORED: "Accepted without effect. ",
     Disposition.REFUSED: "Not supported, so only these values pass: ",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """What a route reads: the name of the schema, its table, the fields that must be there, or of which one must."""
-
-    name: str
-    table: Table
-    required: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One route. ``reply`` and ``chunk`` are names of shapes; ``statuses`` come on top of those that any route has."""
-
-    id: str
-    path: str
-    summary: str
-    reply: str | None
-    body: Body | None = None
-    chunk: str | None = None
-    statuses: tuple[int, ...] = ()
-    public: bool = False
-
-
-_CHAT: Final = Body(name="ChatCompletionRequest", table=openai_chat.FIELDS, required=("messages",))
-_COMPLETIONS: Final = Body(name="CompletionRequest", table=openai_completions.FIELDS, required=("prompt",))
-_TOKENIZE: Final = Body(name="TokenizeRequest", table=tokens.TOKENIZE_FIELDS, one_of=("prompt", "content", "messages"))
-_DETOKENIZE: Final = Body(name="DetokenizeRequest", table=tokens.DETOKENIZE_FIELDS, required=("tokens",))
-
-_WORK: Final = (*_OF_A_BODY, *_OF_AN_ENGINE)
-
-OPERATIONS: Final[tuple[Operation, ...]] = (
-    Operation(
-        id="createChatCompletion",
-        path="/v1/chat/completions",
-        summary="Continue a conversation (OpenAI Chat Completions).",
-        body=_CHAT,
-        reply="ChatCompletion",
-        chunk="ChatCompletionChunk",
-        statuses=_WORK,
-    ),
-    Operation(
-        id="createCompletion",
-        path="/v1/completions",
-        summary="Continue raw prompts (OpenAI Completions).",
-        body=_COMPLETIONS,
-        reply="Completion",
-        chunk="CompletionChunk",
-        statuses=_WORK,
-    ),
-    Operation(id="listModels", path="/v1/models", summary="What is served.", reply="ModelList"),
-    Operation(
-        id="retrieveModel", path="/v1/models/{model}", summary="One served model.", reply="Model", statuses=(404,)
-    ),
-    *(
-        Operation(
-            id=f"tokenize{suffix}",
-            path=f"{prefix}/tokenize",
-            summary="Count and list the tokens of a text or of a conversation.",
-            body=_TOKENIZE,
-            reply="Tokens",
-            statuses=_WORK,
-        )
-        for prefix, suffix in (("", ""), ("/v1", "V1"))
-    ),
-    *(
-        Operation(
-            id=f"detokenize{suffix}",
-            path=f"{prefix}/detokenize",
-            summary="Turn token ids back into text.",
-            body=_DETOKENIZE,
-            reply="Text",
-            statuses=_WORK,
-        )
-        for prefix, suffix in (("", ""), ("/v1", "V1"))
-    ),
-    Operation(id="health", path="/health", summary="Whether the server can work.", reply="Health", public=True),
-    Operation(id="version", path="/version", summary="The server's version.", reply="Version"),
-    Operation(id="root", path="/", summary="The server's name and version.", reply="Version"),
-    Operation(id="metrics", path="/metrics", summary="Counters in Prometheus' text format.", reply=None),
-    Operation(id="openapi", path="/openapi.json", summary="This document.", reply="OpenApi"),
-)
-"""Every route, once for each of its paths."""
 
 
 def document(*, version: str) -> JsonObject:
@@ -143,14 +61,15 @@ def document(*, version: str) -> JsonObject:
         },
         "servers": [{"url": "/"}],
         "security": [{}, {"bearer": []}, {"apiKey": []}],  # a server without keys asks for none
-        "paths": {operation.path: _path(operation) for operation in OPERATIONS},
+        "paths": _paths(),
         "components": {
             "schemas": {
                 **{name: request_schema(body) for name, body in bodies.items()},
                 **SHAPES,
                 "OpenApi": {"type": "object"},
             },
-            "responses": {str(status): _error(status) for status in STATUSES},
+            "responses": _errors(),
+            "parameters": _KEY,
             "headers": _HEADERS,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -179,25 +98,38 @@ def _property(row: Field[object], *, required: bool) -> JsonObject:
     return {**schema, "description": _PREFIX[row.disposition] + row.note}
 
 
-def _path(operation: Operation) -> JsonObject:
+def _paths() -> JsonObject:
+    """Every path with its methods."""
+    paths: dict[str, dict[str, Json]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _operation(operation)
+    return paths
+
+
+def _operation(operation: Operation) -> JsonObject:
     described: dict[str, Json] = {"operationId": operation.id, "summary": operation.summary}
     if operation.public:
         described["security"] = []
+    if parameters := _parameters(operation):
+        described["parameters"] = parameters
     if operation.body is not None:
         content = {"application/json": {"schema": ref(operation.body.name)}}
         described["requestBody"] = {"required": True, "content": content}
-    if "{model}" in operation.path:
-        described["parameters"] = [
-            {
-                "name": "model",
-                "in": "path",
-                "required": True,
-                "description": "Its id.",
-                "schema": {**TEXT, "minLength": 1},
-            }
-        ]
     described["responses"] = _responses(operation)
-    return {"get" if operation.body is None else "post": described}
+    return described
+
+
+def _parameters(operation: Operation) -> list[Json]:
+    parts: list[Json] = [
+        {"name": name, "in": "path", "required": True, "description": note, "schema": {**TEXT, "minLength": 1}}
+        for name, note in PARTS.items()
+        if f"{{{name}}}" in operation.path
+    ]
+    query: list[Json] = [
+        {"name": row.name, "in": "query", "description": row.note, "schema": row.schema} for row in operation.query
+    ]
+    again: list[Json] = [{"$ref": "#/components/parameters/Idempotency-Key"}] if operation.again else []
+    return [*parts, *query, *again]
 
 
 def _responses(operation: Operation) -> JsonObject:
@@ -205,48 +137,64 @@ def _responses(operation: Operation) -> JsonObject:
     responses: dict[str, Json] = {"200": _success(operation)}
     if operation.reply == "Health":
         responses["503"] = {**_success(operation), "description": "It cannot work now."}
-    return responses | {str(status): {"$ref": f"#/components/responses/{status}"} for status in errors}
+    prefix = _ENVELOPES[operation.error]
+    return responses | {str(status): {"$ref": f"#/components/responses/{prefix}{status}"} for status in errors}
 
 
 def _success(operation: Operation) -> dict[str, Json]:
+    names = ["x-request-id", "request-id"]
     if operation.reply is None:
-        return {"description": "Done.", "headers": _named("x-request-id"), "content": {"text/plain": {"schema": TEXT}}}
+        return {"description": "Done.", "headers": _named(*names), "content": {"text/plain": {"schema": TEXT}}}
     content: dict[str, Json] = {"application/json": {"schema": ref(operation.reply)}}
-    names = ["x-request-id"]
     if operation.body is not None:
         names.append("x-dragoman-ignored")
-    if operation.chunk is not None:
-        names.append("x-dragoman-queue-wait-ms")
-        content["text/event-stream"] = {"schema": _event(operation.chunk)}
+    if operation.again:
+        names += ["x-dragoman-queue-wait-ms", "x-dragoman-repaired", "idempotent-replayed"]
+    if operation.stream is not None:
+        content["text/event-stream"] = {"schema": _event(operation.stream)}
     return {"description": "Done.", "headers": _named(*names), "content": content}
 
 
-def _event(chunk: str) -> JsonObject:
+def _event(stream: Stream) -> JsonObject:
     """One event of a stream, as readers of event streams hand it on: OpenAPI 3.1 has no word for the stream itself."""
     said: JsonObject = {
         "type": "string",
         "contentMediaType": "application/json",
-        "contentSchema": {"anyOf": [ref(chunk), ref("Error")]},
+        "contentSchema": {"anyOf": [ref(stream.event), ref(stream.failure)]},
     }
+    properties: dict[str, Json] = {"data": {"anyOf": [{"const": "[DONE]"}, said]} if stream.done else said}
+    if stream.named:
+        properties["event"] = {**TEXT, "description": "The `type` of its data."}
+    return {"type": "object", "properties": properties, "required": ["data"], "description": _told(stream)}
+
+
+def _told(stream: Stream) -> str:
+    lines = "an `event: ` line and a `data: ` line" if stream.named else "one `data: ` line"
+    end = ", and `data: [DONE]` in the end" if stream.done else ""
+    return (
+        f"With `stream`: events of {lines} with a `{stream.event}`{end}. A failure is a `{stream.failure}` in its place, or an event of "
+        "the type `error` where events have types. Lines that begin with a colon are comments."
+    )
+
+
+def _errors() -> JsonObject:
     return {
-        "type": "object",
-        "properties": {"data": {"anyOf": [{"const": "[DONE]"}, said]}},
-        "required": ["data"],
-        "description": f"With `stream`: events of one `data: ` line with a `{chunk}`, and `data: [DONE]` in the end. A failure is an "
-        "`Error` in its place, and no `[DONE]` follows it. Lines that begin with a colon are comments.",
+        f"{prefix}{status}": _error(status, envelope) for envelope, prefix in _ENVELOPES.items() for status in STATUSES
     }
 
 
-def _error(status: int) -> JsonObject:
+def _error(status: int, envelope: str) -> JsonObject:
     names = [
         "x-request-id",
-        *(["retry-after"] if status in (429, 503) else []),
+        "request-id",
+        *(["retry-after"] if status in (429, 503, 504) else []),
         *(["www-authenticate"] if status == 401 else []),
+        *(["x-should-retry"] if status == 409 else []),
     ]
     return {
         "description": STATUSES[status],
         "headers": _named(*names),
-        "content": {"application/json": {"schema": ref("Error")}},
+        "content": {"application/json": {"schema": ref(envelope)}},
     }
 
 
@@ -256,10 +204,19 @@ def _named(*names: str) -> JsonObject:
 
 _HEADERS: Final[JsonObject] = {
     "x-request-id": {"description": "Names the request in the server's log.", "required": True, "schema": TEXT},
+    "request-id": {"description": "The same, under Anthropic's name.", "required": True, "schema": TEXT},
+    "idempotent-replayed": {
+        "description": "There where the answer is that of an earlier request under the same key.",
+        "schema": const("true"),
+    },
+    "x-should-retry": {"description": "No retry will help.", "required": True, "schema": const("false")},
     "x-dragoman-queue-wait-ms": {
-        "description": "How long the request waited for a slot, in milliseconds.",
-        "required": True,
+        "description": "How long the request waited for a slot, in milliseconds; absent where nobody waits, in the background.",
         "schema": {"type": "integer", "minimum": 0},
+    },
+    "x-dragoman-repaired": {
+        "description": "What was mended in the conversation for the model's template, joined by commas; absent where nothing was.",
+        "schema": TEXT,
     },
     "x-dragoman-ignored": {
         "description": "Fields that had no effect, joined by commas; absent where there are none.",
@@ -271,4 +228,13 @@ _HEADERS: Final[JsonObject] = {
         "schema": {"type": "integer", "minimum": 0},
     },
     "www-authenticate": {"description": "How to send a key (RFC 9110).", "required": True, "schema": TEXT},
+}
+
+_KEY: Final[JsonObject] = {
+    "Idempotency-Key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "A request that is sent again under its key gets the answer of the first, or joins it while it runs.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY_CHARS, "pattern": "^[ -~]+$"},
+    }
 }
