@@ -40,9 +40,10 @@ class Running:
 
 @asynccontextmanager
 async def serving(*args: str, env: dict[str, str] | None = None, patience: float = PATIENCE) -> AsyncIterator[Running]:
-    """Start it, wait ``patience`` seconds at most until it listens, and end it."""
+    """Start it, wait ``patience`` seconds at most until it listens, and end it. Unless told otherwise, it stores nothing on disk."""
+    store = () if "--store" in args else ("--store", "memory")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "dragoman", "serve", "--port", "0", *args),
+        *(sys.executable, "-m", "dragoman", "serve", "--port", "0", *store, *args),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, **(env or {})},
