@@ -67,6 +67,8 @@ PLAIN: dict[str, dict[str, Any]] = {
 ELSEWHERE = {"model", "previous_response_id", "conversation"}
 """Fields that name what the server would have to know: no generated name is one that it knows."""
 
+KEY = "Idempotency-Key"
+
 Ids = Mapping[str, str]
 """Path parameters of something that is there, by name."""
 
@@ -217,8 +219,12 @@ class Examiner:
             for result in schemathesis.openapi.from_dict(document).get_all_operations():
                 if isinstance(result, Err):
                     raise result.err()
-                for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-                    self._walk(result.ok().as_strategy(generation_mode=mode), cases, number)
+                operation = result.ok()
+                modes = [GenerationMode.POSITIVE]
+                if operation.body or operation.query:  # any text is a path parameter, so no path is wrong
+                    modes.append(GenerationMode.NEGATIVE)
+                for mode in modes:
+                    self._walk(operation.as_strategy(generation_mode=mode), cases, number)
         return self.report
 
     def _walk(self, strategy: SearchStrategy[Case], cases: int, number: int) -> None:
@@ -235,6 +241,7 @@ class Examiner:
             for body in variants(case.path, case.body, self._model):
                 case.body = body
                 self._send(case)
+                case.headers.pop(KEY, None)  # the next is another request
             if case.path in self._known:
                 case.path_parameters = dict(self._known[case.path]())
                 self._send(case)
