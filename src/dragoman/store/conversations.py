@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, Subquery, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Connection, Subquery, delete, func, insert, select, update
 
 from dragoman.core.json import JsonObject
 from dragoman.store import entries
 from dragoman.store.base import StoredConversation
-from dragoman.store.database import Writing
 from dragoman.store.documents import packed, unpacked
 from dragoman.store.entries import Entry, Kind
 from dragoman.store.items import Holder, missing, prepared, put, size_of
 from dragoman.store.names import is_name
 from dragoman.store.tables import ROW_BYTES, conversations, items
+from dragoman.store.transactions import Writing
 
 _TOGETHER: Final = 500
 """Ids asked for in one query; SQLite takes some 32,000 values."""
 
 
-async def save(writing: Writing, owner: str, conversation: StoredConversation, *, now: float) -> None:
+def save(writing: Writing, owner: str, conversation: StoredConversation, *, now: float) -> None:
     """Begin one, or replace its metadata."""
     metadata = packed(conversation.metadata)
-    entry = await entries.find(writing.connection, owner, Kind.CONVERSATION, conversation.id)
+    entry = entries.find(writing.connection, owner, Kind.CONVERSATION, conversation.id)
     if entry is None:
-        entry = await entries.add(
+        entry = entries.add(
             writing,
             owner,
             Kind.CONVERSATION,
@@ -36,27 +35,27 @@ async def save(writing: Writing, owner: str, conversation: StoredConversation, *
             now=now,
             size=len(metadata),
         )
-        await writing.connection.execute(insert(conversations).values(entry=entry.key, metadata=metadata))
+        writing.connection.execute(insert(conversations).values(entry=entry.key, metadata=metadata))
         return
     here = conversations.c.entry == entry.key
-    old = (await writing.connection.execute(select(conversations.c.metadata).where(here))).scalar_one()
-    await writing.connection.execute(update(conversations).where(here).values(metadata=metadata))
-    await entries.use(writing, entry.key, now=now, grown=len(metadata) - len(old))
+    old = (writing.connection.execute(select(conversations.c.metadata).where(here))).scalar_one()
+    writing.connection.execute(update(conversations).where(here).values(metadata=metadata))
+    entries.use(writing, entry.key, now=now, grown=len(metadata) - len(old))
 
 
-async def load(connection: AsyncConnection, entry: Entry) -> StoredConversation:
+def load(connection: Connection, entry: Entry) -> StoredConversation:
     """The conversation of an entry."""
     query = select(conversations.c.metadata).where(conversations.c.entry == entry.key)
-    metadata = (await connection.execute(query)).scalar_one()
+    metadata = (connection.execute(query)).scalar_one()
     return StoredConversation(id=entry.id, created_at=entry.created_at, metadata=unpacked(metadata))
 
 
-async def append(writing: Writing, entry: Entry, new: Sequence[JsonObject], *, now: float) -> None:
+def append(writing: Writing, entry: Entry, new: Sequence[JsonObject], *, now: float) -> None:
     """Add the items whose ids are not there yet."""
     connection = writing.connection
     end = select(func.max(items.c.position)).where(items.c.conversation == entry.key)
-    last = (await connection.execute(end)).scalar_one()
-    seen = await _present(connection, entry, [name for item in new if is_name(name := item.get("id"))])
+    last = (connection.execute(end)).scalar_one()
+    seen = _present(connection, entry, [name for item in new if is_name(name := item.get("id"))])
     fresh: list[JsonObject] = []
     for item in new:
         name = item.get("id")
@@ -67,8 +66,8 @@ async def append(writing: Writing, entry: Entry, new: Sequence[JsonObject], *, n
         fresh.append(item)
     start = 0 if last is None else last + 1
     added = prepared(fresh, start=start)
-    await put(connection, entry.owner, Holder(conversation=entry.key), added)
-    await entries.use(writing, entry.key, now=now, grown=size_of(added))
+    put(connection, entry.owner, Holder(conversation=entry.key), added)
+    entries.use(writing, entry.key, now=now, grown=size_of(added))
 
 
 def listed(entry: Entry) -> Subquery:
@@ -77,39 +76,39 @@ def listed(entry: Entry) -> Subquery:
     return select(*columns).where(items.c.conversation == entry.key).subquery()
 
 
-async def all_items(connection: AsyncConnection, entry: Entry) -> tuple[JsonObject, ...]:
+def all_items(connection: Connection, entry: Entry) -> tuple[JsonObject, ...]:
     """All of them, oldest first."""
     query = select(items.c.data).where(items.c.conversation == entry.key).order_by(items.c.position)
-    return tuple(unpacked(data) for data in (await connection.execute(query)).scalars())
+    return tuple(unpacked(data) for data in (connection.execute(query)).scalars())
 
 
-async def item(connection: AsyncConnection, entry: Entry, id: str) -> JsonObject:
+def item(connection: Connection, entry: Entry, id: str) -> JsonObject:
     """One of them. Raises ``NotFound``."""
     query = select(items.c.data).where(*_one(entry, id))
-    data = (await connection.execute(query)).scalar_one_or_none()
+    data = (connection.execute(query)).scalar_one_or_none()
     if data is None:
         raise missing(id)
     return unpacked(data)
 
 
-async def remove_item(writing: Writing, entry: Entry, id: str, *, now: float) -> None:
+def remove_item(writing: Writing, entry: Entry, id: str, *, now: float) -> None:
     """Take it out. Raises ``NotFound``."""
     statement = delete(items).where(*_one(entry, id)).returning(func.length(items.c.data))
-    size = (await writing.connection.execute(statement)).scalar_one_or_none()
+    size = (writing.connection.execute(statement)).scalar_one_or_none()
     if size is None:
         raise missing(id)
-    await entries.use(writing, entry.key, now=now, grown=-(ROW_BYTES + size))
+    entries.use(writing, entry.key, now=now, grown=-(ROW_BYTES + size))
 
 
 def _one(entry: Entry, id: str) -> tuple[ColumnElement[bool], ...]:
     return items.c.conversation == entry.key, items.c.id == (id if is_name(id) else "")
 
 
-async def _present(connection: AsyncConnection, entry: Entry, ids: Sequence[str]) -> set[str]:
+def _present(connection: Connection, entry: Entry, ids: Sequence[str]) -> set[str]:
     """Which of the ids it has."""
     found: set[str] = set()
     for start in range(0, len(ids), _TOGETHER):
         some = ids[start : start + _TOGETHER]
         query = select(items.c.id).where(items.c.conversation == entry.key, items.c.id.in_(some))
-        found.update((await connection.execute(query)).scalars())
+        found.update((connection.execute(query)).scalars())
     return found

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from sqlalchemy import Row, Select, delete, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
 from dragoman.core.errors import Code, NotFound
 from dragoman.store import turns
-from dragoman.store.database import Writing
 from dragoman.store.names import MAX_NAME, is_name
 from dragoman.store.tables import ROW_BYTES, entries, responses
 from dragoman.store.tables import turns as turn_rows
+from dragoman.store.transactions import Writing
 
 
 class Kind(StrEnum):
@@ -41,7 +40,7 @@ class Entry:
     used_at: float
 
 
-async def find(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, since: float = 0.0) -> Entry | None:
+def find(connection: Connection, owner: str, kind: Kind, id: str, *, since: float = 0.0) -> Entry | None:
     """The entry of that name, if it has been used ``since`` then."""
     query = select(entries).where(
         entries.c.owner == owner,
@@ -49,7 +48,7 @@ async def find(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, 
         entries.c.id == (id if is_name(id) else ""),
         entries.c.used_at >= since,
     )
-    row = (await connection.execute(query)).one_or_none()
+    row = (connection.execute(query)).one_or_none()
     return None if row is None else entry_of(row)
 
 
@@ -79,9 +78,9 @@ def entry_of(row: Row[Any]) -> Entry:
     )
 
 
-async def need(connection: AsyncConnection, owner: str, kind: Kind, id: str, *, since: float) -> Entry:
+def need(connection: Connection, owner: str, kind: Kind, id: str, *, since: float) -> Entry:
     """The same, or ``NotFound``."""
-    found = await find(connection, owner, kind, id, since=since)
+    found = find(connection, owner, kind, id, since=since)
     if found is None:
         raise missing(kind, id)
     return found
@@ -93,24 +92,24 @@ def missing(kind: Kind, id: str) -> NotFound:
     return NotFound(f"no {kind.value} {id[:MAX_NAME]!r} is stored", code=code)
 
 
-async def add(writing: Writing, owner: str, kind: Kind, id: str, *, created_at: int, now: float, size: int) -> Entry:
+def add(writing: Writing, owner: str, kind: Kind, id: str, *, created_at: int, now: float, size: int) -> Entry:
     """A new entry; ``size`` are the bytes of what hangs on it."""
     values = {"owner": owner, "kind": kind.value, "id": id, "created_at": created_at, "used_at": now}
     statement = insert(entries).values(size=ROW_BYTES + size, **values).returning(entries.c.key)
-    key: int = (await writing.connection.execute(statement)).scalar_one()
+    key: int = (writing.connection.execute(statement)).scalar_one()
     writing.bytes += ROW_BYTES + size
     writing.entries += kind is not Kind.REPLY
     return Entry(key=key, id=id, kind=kind, owner=owner, created_at=created_at, used_at=now)
 
 
-async def use(writing: Writing, key: int, *, now: float, grown: int = 0) -> None:
+def use(writing: Writing, key: int, *, now: float, grown: int = 0) -> None:
     """It was used, and has ``grown`` by so many bytes."""
     changed = {"used_at": now, "size": entries.c.size + grown}
-    await writing.connection.execute(update(entries).where(entries.c.key == key).values(changed))
+    writing.connection.execute(update(entries).where(entries.c.key == key).values(changed))
     writing.bytes += grown
 
 
-async def weigh(connection: AsyncConnection, choice: Choice) -> list[Weighed]:
+def weigh(connection: Connection, choice: Choice) -> list[Weighed]:
     """The entries that ``choice`` leaves of a query for all of them."""
     columns = (entries.c.key, entries.c.kind, entries.c.size, responses.c.turn, turn_rows.c.size.label("turn_size"))
     every = (
@@ -121,18 +120,18 @@ async def weigh(connection: AsyncConnection, choice: Choice) -> list[Weighed]:
     )
     return [
         Weighed(key=row.key, kind=Kind(row.kind), size=row.size, turn=row.turn, turn_size=row.turn_size or 0)
-        for row in await connection.execute(choice(every))
+        for row in connection.execute(choice(every))
     ]
 
 
-async def remove(writing: Writing, gone: Sequence[Weighed]) -> None:
+def remove(writing: Writing, gone: Sequence[Weighed]) -> None:
     """Take them out with all that hangs on them. The turns stay that others need."""
-    await writing.connection.execute(delete(entries).where(entries.c.key.in_([entry.key for entry in gone])))
+    writing.connection.execute(delete(entries).where(entries.c.key.in_([entry.key for entry in gone])))
     writing.bytes -= sum(entry.size for entry in gone)
     writing.entries -= sum(entry.kind is not Kind.REPLY for entry in gone)
-    await turns.drop_unneeded(writing, [entry.turn for entry in gone if entry.turn is not None])
+    turns.drop_unneeded(writing, [entry.turn for entry in gone if entry.turn is not None])
 
 
-async def remove_one(writing: Writing, key: int) -> None:
+def remove_one(writing: Writing, key: int) -> None:
     """The same for a single one."""
-    await remove(writing, await weigh(writing.connection, lambda every: every.where(entries.c.key == key)))
+    remove(writing, weigh(writing.connection, lambda every: every.where(entries.c.key == key)))

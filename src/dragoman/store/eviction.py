@@ -11,10 +11,10 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, and_, or_
 
-from dragoman.store.database import Writing
 from dragoman.store.entries import Kind, Weighed, remove, weigh
 from dragoman.store.limits import StoreLimits
 from dragoman.store.tables import entries
+from dragoman.store.transactions import Writing
 
 _TOGETHER: Final = 100
 """Entries removed by one statement; usually one has to go."""
@@ -22,26 +22,26 @@ _TOGETHER: Final = 100
 _REPLY: Final = entries.c.kind == Kind.REPLY.value
 
 
-async def make_room(writing: Writing, limits: StoreLimits, *, now: float) -> None:
+def make_room(writing: Writing, limits: StoreLimits, *, now: float) -> None:
     """Remove entries until all limits hold."""
-    while old := await _too_old(writing, limits, now=now):
-        await remove(writing, old)
+    while old := _too_old(writing, limits, now=now):
+        remove(writing, old)
     while (many := writing.entries - limits.max_responses) > 0:
-        await remove(writing, await _longest_unused(writing, ~_REPLY, limit=min(many, _TOGETHER)))
+        remove(writing, _longest_unused(writing, ~_REPLY, limit=min(many, _TOGETHER)))
     while (much := writing.bytes - limits.max_bytes) > 0:
-        await remove(writing, _first(await _longest_unused(writing), much))
+        remove(writing, _first(_longest_unused(writing), much))
 
 
-async def _too_old(writing: Writing, limits: StoreLimits, *, now: float) -> list[Weighed]:
+def _too_old(writing: Writing, limits: StoreLimits, *, now: float) -> list[Weighed]:
     """Asked at each write, so it is a look into two indexes: in no order, since that would mean to read one of them through."""
     reply_ended = and_(_REPLY, entries.c.used_at < now - limits.reply_window)
     old = or_(entries.c.used_at < now - limits.max_age, reply_ended)
-    return await weigh(writing.connection, lambda every: every.where(old).limit(_TOGETHER))
+    return weigh(writing.connection, lambda every: every.where(old).limit(_TOGETHER))
 
 
-async def _longest_unused(writing: Writing, *conditions: ColumnElement[bool], limit: int = _TOGETHER) -> list[Weighed]:
+def _longest_unused(writing: Writing, *conditions: ColumnElement[bool], limit: int = _TOGETHER) -> list[Weighed]:
     order = (entries.c.used_at, entries.c.key)
-    return await weigh(writing.connection, lambda every: every.where(*conditions).order_by(*order).limit(limit))
+    return weigh(writing.connection, lambda every: every.where(*conditions).order_by(*order).limit(limit))
 
 
 def _first(candidates: list[Weighed], much: int) -> list[Weighed]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dragoman.core.errors import Code, Internal
 
@@ -36,18 +35,6 @@ def failed_at_work(error: Exception) -> Internal:
     else:
         reason = "its database does not answer"
     return Internal(f"the store could not do this: {reason}", code=Code.INTERNAL)
-
-
-def driver_errors(*, postgres: bool) -> tuple[type[Exception], ...]:
-    """What a database may do to us; a query that is wrong is our mistake and none of these.
-
-    asyncpg's own errors pass SQLAlchemy by while it connects.
-    """
-    if not postgres:
-        return (DBAPIError, NoConnection, OSError)
-    import asyncpg
-
-    return (DBAPIError, NoConnection, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 def _driver_text(error: Exception) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import FromClause, func, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, FromClause, func, insert, select
 
 from dragoman.core.errors import Code, NotFound
 from dragoman.core.json import JsonObject
@@ -52,17 +51,17 @@ def size_of(new: Sequence[NewItem]) -> int:
     return sum(ROW_BYTES + len(item.data) for item in new)
 
 
-async def put(connection: AsyncConnection, owner: str, holder: Holder, new: Sequence[NewItem]) -> None:
+def put(connection: Connection, owner: str, holder: Holder, new: Sequence[NewItem]) -> None:
     """Add them."""
     common = {"owner": owner, "turn": holder.turn, "conversation": holder.conversation}
     if new:
-        await connection.execute(insert(items), [{**asdict(item), **common} for item in new])
+        connection.execute(insert(items), [{**asdict(item), **common} for item in new])
 
 
-async def find(connection: AsyncConnection, owner: str, id: str) -> JsonObject:
+def find(connection: Connection, owner: str, id: str) -> JsonObject:
     """The newest item with that id. Raises ``NotFound``."""
     query = select(items.c.data).where(items.c.owner == owner, items.c.id == (id if is_name(id) else ""))
-    data = (await connection.execute(query.order_by(items.c.key.desc()).limit(1))).scalar_one_or_none()
+    data = (connection.execute(query.order_by(items.c.key.desc()).limit(1))).scalar_one_or_none()
     if data is None:
         raise missing(id)
     return unpacked(data)
@@ -73,7 +72,7 @@ def missing(id: str) -> NotFound:
     return NotFound(f"no item {id[:MAX_NAME]!r} is stored", code=Code.ITEM_NOT_FOUND)
 
 
-async def page(connection: AsyncConnection, listed: FromClause, wish: PageWish) -> Page:
+def page(connection: Connection, listed: FromClause, wish: PageWish) -> Page:
     """Part of a list that has the columns ``place``, ``key`` and ``id``. Raises ``NotFound`` if the item before it is not there."""
     ascending = wish.order == "asc"
     place = listed.c.place
@@ -81,10 +80,10 @@ async def page(connection: AsyncConnection, listed: FromClause, wish: PageWish) 
     if wish.after is not None:
         # An item may have been sent twice. Only the place that is last in this order leaves nothing to be listed again and again.
         last = select(func.max(place) if ascending else func.min(place)).where(listed.c.id == wish.after)
-        after = (await connection.execute(last)).scalar_one() if is_name(wish.after) else None
+        after = (connection.execute(last)).scalar_one() if is_name(wish.after) else None
         if after is None:
             raise missing(wish.after)
         query = query.where(place > after if ascending else place < after)
     query = query.order_by(place if ascending else place.desc()).limit(wish.limit + 1)
-    found = [unpacked(data) for data in (await connection.execute(query)).scalars()]
+    found = [unpacked(data) for data in (connection.execute(query)).scalars()]
     return Page(items=tuple(found[: wish.limit]), more=len(found) > wish.limit)

@@ -7,14 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
+from sqlalchemy import Connection
+
 from dragoman.core.errors import Internal
 from dragoman.store import schema
 from dragoman.store.base import Store
-from dragoman.store.database import Database
-from dragoman.store.failures import StoreError, driver_errors
+from dragoman.store.failures import StoreError
 from dragoman.store.limits import StoreLimits
 from dragoman.store.place import Memory, Place, PostgresServer, SqliteFile, locate
+from dragoman.store.postgres import Postgres
 from dragoman.store.sql import SqlStore
+from dragoman.store.sqlite import Sqlite
+from dragoman.store.transactions import Database, Transactions
 
 
 async def open_store(url: str, limits: StoreLimits, now: Callable[[], float]) -> Store:
@@ -23,30 +27,39 @@ async def open_store(url: str, limits: StoreLimits, now: Callable[[], float]) ->
     Raises ``StoreError`` when it cannot be used, and leaves alone what it cannot read.
     """
     place = locate(url)
-    if isinstance(place, SqliteFile):
-        _make_file(place.path)
-    database = Database(place)
+    database = _database(place)
     try:
-        await _prepare(database, place)
-        store = SqlStore(database, limits, now)
+        await database.write(lambda connection: _prepare(connection, place))
+        store = SqlStore(Transactions(database), limits, now)
         await store.tidy()
     except BaseException as error:
         await database.aclose()
+        if isinstance(error, database.errors):
+            raise _unusable(place, error) from error
         if isinstance(error, Internal):
             raise StoreError(f"cannot use the store {place}: {error.message}") from error
         raise
     return store
 
 
-async def _prepare(database: Database, place: Place) -> None:
-    try:
-        async with database.writer.begin() as connection:
-            if isinstance(place, Memory):
-                await connection.run_sync(schema.create)
-            else:
-                await connection.run_sync(schema.bring_up_to_date, str(place))
-    except driver_errors(postgres=isinstance(place, PostgresServer)) as error:
-        raise _unusable(place, error) from error
+def _database(place: Place) -> Database:
+    match place:
+        case Memory():
+            return Sqlite(None)
+        case SqliteFile(path):
+            _make_file(path)
+            return Sqlite(path)
+        case PostgresServer(url):
+            return Postgres(url)
+        case _:
+            assert_never(place)
+
+
+def _prepare(connection: Connection, place: Place) -> None:
+    if isinstance(place, Memory):
+        schema.create(connection)
+    else:
+        schema.bring_up_to_date(connection, str(place))
 
 
 def _make_file(path: Path) -> None:

@@ -5,35 +5,34 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
-from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, insert, select
 
 from dragoman.store import entries
 from dragoman.store.base import KeptReply
-from dragoman.store.database import Writing
 from dragoman.store.entries import Kind
 from dragoman.store.tables import replies
+from dragoman.store.transactions import Writing
 
 
-async def save(writing: Writing, owner: str, key: str, reply: KeptReply, *, now: float) -> None:
+def save(writing: Writing, owner: str, key: str, reply: KeptReply, *, now: float) -> None:
     """Keep it in place of what the key had."""
     name = _name(key)
-    old = await entries.find(writing.connection, owner, Kind.REPLY, name)
+    old = entries.find(writing.connection, owner, Kind.REPLY, name)
     if old is not None:
-        await entries.remove_one(writing, old.key)
+        entries.remove_one(writing, old.key)
     headers = msgspec.json.encode(reply.headers)
     size = len(headers) + len(reply.body)
-    entry = await entries.add(writing, owner, Kind.REPLY, name, created_at=int(now), now=now, size=size)
+    entry = entries.add(writing, owner, Kind.REPLY, name, created_at=int(now), now=now, size=size)
     row = {"digest": reply.digest, "status": reply.status, "headers": headers, "body": reply.body}
-    await writing.connection.execute(insert(replies).values(entry=entry.key, **row))
+    writing.connection.execute(insert(replies).values(entry=entry.key, **row))
 
 
-async def load(connection: AsyncConnection, owner: str, key: str, *, since: float) -> KeptReply | None:
+def load(connection: Connection, owner: str, key: str, *, since: float) -> KeptReply | None:
     """What was kept under the key ``since`` then."""
-    entry = await entries.find(connection, owner, Kind.REPLY, _name(key), since=since)
+    entry = entries.find(connection, owner, Kind.REPLY, _name(key), since=since)
     if entry is None:
         return None
-    row = (await connection.execute(select(replies).where(replies.c.entry == entry.key))).one()
+    row = (connection.execute(select(replies).where(replies.c.entry == entry.key))).one()
     headers = msgspec.json.decode(row.headers, type=tuple[tuple[str, str], ...])
     return KeptReply(digest=row.digest, status=row.status, headers=headers, body=row.body)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection
 
 from dragoman.core.errors import Internal
 from dragoman.core.json import JsonObject
@@ -18,10 +18,10 @@ from dragoman.store.base import (
     StoredEvent,
     StoredResponse,
 )
-from dragoman.store.database import Database, Writing
 from dragoman.store.entries import Entry, Kind
 from dragoman.store.eviction import make_room
 from dragoman.store.limits import StoreLimits
+from dragoman.store.transactions import Transactions, Writing
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ _NOTED: Final = 60.0
 class SqlStore:
     """Implements ``base.Store``. ``now`` tells Unix seconds."""
 
-    def __init__(self, database: Database, limits: StoreLimits, now: Callable[[], float]) -> None:
-        self._database = database
+    def __init__(self, transactions: Transactions, limits: StoreLimits, now: Callable[[], float]) -> None:
+        self._transactions = transactions
         self._limits = limits
         self._now = now
 
@@ -45,8 +45,8 @@ class SqlStore:
     async def save_response(self, owner: str, response: StoredResponse) -> None:
         """As ``Store`` says. One that is first kept pins the history that it goes on from; later it need not be there any more."""
 
-        async def work(writing: Writing) -> None:
-            await responses.save(writing, owner, response, now=self._now(), since=self._oldest)
+        def work(writing: Writing) -> None:
+            responses.save(writing, owner, response, now=self._now(), since=self._oldest)
 
         await self._write(work)
 
@@ -57,38 +57,38 @@ class SqlStore:
         await self._delete(owner, Kind.RESPONSE, id)
 
     async def history(self, owner: str, id: str) -> tuple[JsonObject, ...]:
-        async def work(connection: AsyncConnection, entry: Entry) -> tuple[JsonObject, ...]:
-            return await turns.path(connection, await responses.turn_of(connection, entry))
+        def work(connection: Connection, entry: Entry) -> tuple[JsonObject, ...]:
+            return turns.path(connection, responses.turn_of(connection, entry))
 
         return await self._read(owner, Kind.RESPONSE, id, work)
 
     async def input_items(self, owner: str, id: str, wish: PageWish) -> Page:
-        async def work(connection: AsyncConnection, entry: Entry) -> Page:
-            listed = turns.given_to(await responses.turn_of(connection, entry))
-            return await items.page(connection, listed, wish)
+        def work(connection: Connection, entry: Entry) -> Page:
+            listed = turns.given_to(responses.turn_of(connection, entry))
+            return items.page(connection, listed, wish)
 
         return await self._read(owner, Kind.RESPONSE, id, work)
 
     async def find_item(self, owner: str, id: str) -> JsonObject:
-        return await self._database.read(lambda connection: items.find(connection, owner, id))
+        return await self._transactions.read(lambda connection: items.find(connection, owner, id))
 
     # --- streams that may be resumed
     async def append_events(self, owner: str, id: str, events: Sequence[StoredEvent]) -> None:
-        async def work(writing: Writing, entry: Entry) -> None:
-            await responses.append(writing, entry, events, now=self._now())
+        def work(writing: Writing, entry: Entry) -> None:
+            responses.append(writing, entry, events, now=self._now())
 
         await self._change(owner, Kind.RESPONSE, id, work)
 
     async def events(self, owner: str, id: str, after: int) -> tuple[StoredEvent, ...]:
-        async def work(connection: AsyncConnection, entry: Entry) -> tuple[StoredEvent, ...]:
-            return await responses.events_after(connection, entry, after)
+        def work(connection: Connection, entry: Entry) -> tuple[StoredEvent, ...]:
+            return responses.events_after(connection, entry, after)
 
         return await self._read(owner, Kind.RESPONSE, id, work)
 
     # --- conversations
     async def save_conversation(self, owner: str, conversation: StoredConversation) -> None:
-        async def work(writing: Writing) -> None:
-            await conversations.save(writing, owner, conversation, now=self._now())
+        def work(writing: Writing) -> None:
+            conversations.save(writing, owner, conversation, now=self._now())
 
         await self._write(work)
 
@@ -99,14 +99,14 @@ class SqlStore:
         await self._delete(owner, Kind.CONVERSATION, id)
 
     async def add_items(self, owner: str, conversation: str, items: Sequence[JsonObject]) -> None:
-        async def work(writing: Writing, entry: Entry) -> None:
-            await conversations.append(writing, entry, items, now=self._now())
+        def work(writing: Writing, entry: Entry) -> None:
+            conversations.append(writing, entry, items, now=self._now())
 
         await self._change(owner, Kind.CONVERSATION, conversation, work)
 
     async def items(self, owner: str, conversation: str, wish: PageWish) -> Page:
-        async def work(connection: AsyncConnection, entry: Entry) -> Page:
-            return await items.page(connection, conversations.listed(entry), wish)
+        def work(connection: Connection, entry: Entry) -> Page:
+            return items.page(connection, conversations.listed(entry), wish)
 
         return await self._read(owner, Kind.CONVERSATION, conversation, work)
 
@@ -114,39 +114,39 @@ class SqlStore:
         return await self._read(owner, Kind.CONVERSATION, conversation, conversations.all_items)
 
     async def item(self, owner: str, conversation: str, id: str) -> JsonObject:
-        async def work(connection: AsyncConnection, entry: Entry) -> JsonObject:
-            return await conversations.item(connection, entry, id)
+        def work(connection: Connection, entry: Entry) -> JsonObject:
+            return conversations.item(connection, entry, id)
 
         return await self._read(owner, Kind.CONVERSATION, conversation, work)
 
     async def delete_item(self, owner: str, conversation: str, id: str) -> None:
-        async def work(writing: Writing, entry: Entry) -> None:
-            await conversations.remove_item(writing, entry, id, now=self._now())
+        def work(writing: Writing, entry: Entry) -> None:
+            conversations.remove_item(writing, entry, id, now=self._now())
 
         await self._change(owner, Kind.CONVERSATION, conversation, work)
 
     # --- retries
     async def kept_reply(self, owner: str, key: str) -> KeptReply | None:
         since = self._now() - self._limits.reply_window
-        return await self._database.read(lambda connection: replies.load(connection, owner, key, since=since))
+        return await self._transactions.read(lambda connection: replies.load(connection, owner, key, since=since))
 
     async def keep_reply(self, owner: str, key: str, reply: KeptReply) -> None:
         await self._write(lambda writing: replies.save(writing, owner, key, reply, now=self._now()))
 
     async def aclose(self) -> None:
-        await self._database.aclose()
+        await self._transactions.aclose()
 
     @property
     def _oldest(self) -> float:
         """What was last used before this is not there any more, whether or not it has been removed."""
         return self._now() - self._limits.max_age
 
-    async def _read(self, owner: str, kind: Kind, id: str, work: Callable[[AsyncConnection, Entry], Awaitable[T]]) -> T:
-        async def reading(connection: AsyncConnection) -> tuple[Entry, T]:
-            entry = await entries.need(connection, owner, kind, id, since=self._oldest)
-            return entry, await work(connection, entry)
+    async def _read(self, owner: str, kind: Kind, id: str, work: Callable[[Connection, Entry], T]) -> T:
+        def reading(connection: Connection) -> tuple[Entry, T]:
+            entry = entries.need(connection, owner, kind, id, since=self._oldest)
+            return entry, work(connection, entry)
 
-        entry, found = await self._database.read(reading)
+        entry, found = await self._transactions.read(reading)
         await self._note_use(entry)
         return found
 
@@ -155,33 +155,33 @@ class SqlStore:
         if now - entry.used_at < _NOTED:
             return
         try:
-            await self._database.write(lambda writing: entries.use(writing, entry.key, now=now))
+            await self._transactions.write(lambda writing: entries.use(writing, entry.key, now=now))
         except Internal:
             return  # a full disk is no reason to withhold what was read
 
-    async def _write(self, work: Callable[[Writing], Awaitable[T]]) -> T:
+    async def _write(self, work: Callable[[Writing], T]) -> T:
         """Do it, and make the room that it took."""
 
-        async def writing(writing: Writing) -> T:
-            done = await work(writing)
-            await make_room(writing, self._limits, now=self._now())
+        def writing(writing: Writing) -> T:
+            done = work(writing)
+            make_room(writing, self._limits, now=self._now())
             return done
 
-        return await self._database.write(writing)
+        return await self._transactions.write(writing)
 
-    async def _change(self, owner: str, kind: Kind, id: str, work: Callable[[Writing, Entry], Awaitable[None]]) -> None:
-        async def change(writing: Writing) -> None:
-            await work(writing, await entries.need(writing.connection, owner, kind, id, since=self._oldest))
+    async def _change(self, owner: str, kind: Kind, id: str, work: Callable[[Writing, Entry], None]) -> None:
+        def change(writing: Writing) -> None:
+            work(writing, entries.need(writing.connection, owner, kind, id, since=self._oldest))
 
         await self._write(change)
 
     async def _delete(self, owner: str, kind: Kind, id: str) -> None:
-        async def delete(writing: Writing) -> None:
-            entry = await entries.need(writing.connection, owner, kind, id, since=self._oldest)
-            await entries.remove_one(writing, entry.key)
+        def delete(writing: Writing) -> None:
+            entry = entries.need(writing.connection, owner, kind, id, since=self._oldest)
+            entries.remove_one(writing, entry.key)
 
-        await self._database.write(delete)
+        await self._transactions.write(delete)
 
 
-async def _nothing(_writing: Writing) -> None:
+def _nothing(_writing: Writing) -> None:
     """No change of its own."""

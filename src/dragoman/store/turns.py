@@ -9,53 +9,52 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import CTE, Subquery, delete, exists, func, insert, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import CTE, Connection, Subquery, delete, exists, func, insert, or_, select, update
 from sqlalchemy.sql.dml import ReturningDelete
 
 from dragoman.core.json import JsonObject
-from dragoman.store.database import Writing
 from dragoman.store.documents import unpacked
 from dragoman.store.items import Holder, NewItem, put, size_of
 from dragoman.store.tables import ROW_BYTES, items, responses, turns
+from dragoman.store.transactions import Writing
 
 
-async def begin(writing: Writing, owner: str, parent: int | None, new: Sequence[NewItem]) -> int:
+def begin(writing: Writing, owner: str, parent: int | None, new: Sequence[NewItem]) -> int:
     """A turn with these items that goes on from ``parent``."""
     above = select(turns.c.depth).where(turns.c.key == parent).scalar_subquery()
     size = ROW_BYTES + size_of(new)
     values = {"parent": parent, "depth": 0 if parent is None else above + 1, "size": size}
-    key: int = (await writing.connection.execute(insert(turns).values(values).returning(turns.c.key))).scalar_one()
-    await put(writing.connection, owner, Holder(turn=key), new)
+    key: int = (writing.connection.execute(insert(turns).values(values).returning(turns.c.key))).scalar_one()
+    put(writing.connection, owner, Holder(turn=key), new)
     writing.bytes += size
     return key
 
 
-async def refill(writing: Writing, owner: str, turn: int, new: Sequence[NewItem]) -> None:
+def refill(writing: Writing, owner: str, turn: int, new: Sequence[NewItem]) -> None:
     """Give it these items in place of those that it had."""
     connection = writing.connection
     here = turns.c.key == turn
-    had: int = (await connection.execute(select(turns.c.size).where(here))).scalar_one()
+    had: int = (connection.execute(select(turns.c.size).where(here))).scalar_one()
     size = ROW_BYTES + size_of(new)
-    await connection.execute(delete(items).where(items.c.turn == turn))
-    await put(connection, owner, Holder(turn=turn), new)
-    await connection.execute(update(turns).where(here).values(size=size))
+    connection.execute(delete(items).where(items.c.turn == turn))
+    put(connection, owner, Holder(turn=turn), new)
+    connection.execute(update(turns).where(here).values(size=size))
     writing.bytes += size - had
 
 
-async def path(connection: AsyncConnection, turn: int) -> tuple[JsonObject, ...]:
+def path(connection: Connection, turn: int) -> tuple[JsonObject, ...]:
     """All items from the root to the end of this turn."""
     chain = _chain(turn)
     query = select(items.c.data).join(chain, items.c.turn == chain.c.key).order_by(chain.c.depth, items.c.position)
-    return tuple(unpacked(data) for data in (await connection.execute(query)).scalars())
+    return tuple(unpacked(data) for data in (connection.execute(query)).scalars())
 
 
-async def own(connection: AsyncConnection, turn: int) -> tuple[list[JsonObject], list[JsonObject]]:
+def own(connection: Connection, turn: int) -> tuple[list[JsonObject], list[JsonObject]]:
     """Its own items: those that were given, and the output."""
     query = select(items.c.output, items.c.data).where(items.c.turn == turn).order_by(items.c.position)
     given: list[JsonObject] = []
     output: list[JsonObject] = []
-    for row in await connection.execute(query):
+    for row in connection.execute(query):
         (output if row.output else given).append(unpacked(row.data))
     return given, output
 
@@ -72,11 +71,11 @@ def given_to(turn: int) -> Subquery:
     )
 
 
-async def drop_unneeded(writing: Writing, ended: Iterable[int]) -> None:
+def drop_unneeded(writing: Writing, ended: Iterable[int]) -> None:
     """Drop turns whose response has gone, and those above them, as far as nothing else needs them."""
     starts = list(ended)
     while starts:
-        dropped = (await writing.connection.execute(_drop(starts))).all()
+        dropped = (writing.connection.execute(_drop(starts))).all()
         writing.bytes -= sum(row.size for row in dropped)
         # A turn that lost several children at once was held by each of them against the others.
         lost = Counter(row.parent for row in dropped if row.parent is not None)
