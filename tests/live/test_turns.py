@@ -35,7 +35,7 @@ async def claude(served: Running):
         yield client
 
 
-@pytest.mark.seeds("S119", "S126", "S141")
+@pytest.mark.seeds("S119", "S141")
 async def test_a_tool_result_over_messages_goes_on_from_what_is_cached(claude: anthropic.AsyncAnthropic):
     tools = [{"name": "get_weather", "description": "The weather in a city.", "input_schema": PARAMETERS}]
     asked = [{"role": "user", "content": "What is the weather in Paris?"}]

@@ -18,7 +18,10 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_without_any_source_the_defaults_hold() -> None:
-    assert load({}, {}) == Settings(cache_dir=Path("~/.cache/dragoman").expanduser())
+    home = Path("~").expanduser()
+    assert load({}, {}) == Settings(
+        cache_dir=home / ".cache/dragoman", store=str(home / ".local/share/dragoman/store.sqlite3")
+    )
 
 
 @pytest.mark.seeds("S5", "S64", "S128", "S133")
@@ -173,6 +176,8 @@ def test_a_plain_origin_replaces_the_defaults_and_a_plus_origin_adds() -> None:
 def test_the_cache_follows_the_desktop_convention() -> None:
     assert load({}, {"XDG_CACHE_HOME": "/var/tmp/x"}).cache_dir == Path("/var/tmp/x/dragoman")
     assert load({"cache_dir": "/c"}, {"XDG_CACHE_HOME": "/var/tmp/x"}).cache_dir == Path("/c")
+    assert load({}, {"XDG_DATA_HOME": "/var/tmp/x"}).store == "/var/tmp/x/dragoman/store.sqlite3"
+    assert load({"store": "memory"}, {"XDG_DATA_HOME": "/var/tmp/x"}).store == "memory"
 
 
 def test_no_two_settings_share_a_name() -> None:

@@ -130,3 +130,16 @@ async def test_reasoning_is_called_what_the_operator_decided(setting, names) -> 
     message = reply.json()["choices"][0]["message"]
     assert message["content"] == "Yes"
     assert {name for name in ("reasoning_content", "reasoning") if message.get(name) == "Hm."} == names
+
+
+@pytest.mark.seeds("S126")
+async def test_buffered_answers_with_tools_are_made_side_by_side() -> None:
+    house = House(dialect=Caller())
+    exchanges = [house.client.open("POST", PATH, CHAT | {"tools": TOOLS}) for _ in range(2)]
+    streams = [await house.engine.next_stream() for _ in range(2)]  # the second came while the first was running
+    for stream in reversed(streams):
+        stream.accept()
+        stream.say("[f|{}]")
+        stream.done(emitted=1)
+    for exchange in exchanges:
+        assert (await exchange.end()).json()["choices"][0]["finish_reason"] == "tool_calls"
