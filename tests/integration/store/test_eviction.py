@@ -24,15 +24,15 @@ async def kept(store, *names, owner="ada"):
     return " ".join(found)
 
 
-async def test_of_ten_thousand_and_one_the_first_is_gone(clock):
-    async with opened("memory", clock) as store:
-        for number in range(10_001):
+async def test_of_one_more_than_may_be_kept_the_first_is_gone(clock):
+    async with opened("memory", clock, max_responses=1000) as store:
+        for number in range(1001):
             await store.save_response("ada", answer(str(number)))
         with pytest.raises(NotFound) as caught:
             await store.response("ada", "resp_0")
         assert caught.value.code is Code.RESPONSE_NOT_FOUND
         assert (await store.response("ada", "resp_1")).id == "resp_1"
-        assert (await store.response("ada", "resp_10000")).id == "resp_10000"
+        assert (await store.response("ada", "resp_1000")).id == "resp_1000"
 
 
 async def test_the_longest_unused_goes_first(url, clock):
@@ -207,3 +207,16 @@ async def test_limits_that_are_lower_now_hold_from_the_start(lasting, clock):
         assert await kept(store, *map(str, range(250))) == "246 247 248 249"  # 246 led to those that stay
         for name in "248", "249":
             assert (await store.response("ada", f"resp_{name}")).id == f"resp_{name}"
+
+
+async def test_a_tree_that_is_evicted_at_once_leaves_no_turn_behind(lasting, clock):
+    async with opened(lasting, clock) as store:
+        await store.save_response("ada", answer("root"))
+        await store.save_response("ada", answer("stem", previous="root"))
+        for name in "ab":
+            await store.save_response("ada", answer(name, previous="stem"))
+            await store.save_response("ada", answer(name * 2, previous=name))
+        clock.pass_(seconds=1)
+        await store.save_response("ada", answer("new"))
+    async with opened(lasting, clock, max_responses=1) as store:
+        assert await kept(store, "root", "stem", "a", "b", "aa", "bb", "new") == "new"
