@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from dragoman.store import migrations
@@ -22,13 +22,16 @@ from dragoman.store.tables import METADATA, VERSION_TABLE
 from support.stores import answer, opened
 
 
-def engine_of(url):
-    place = locate(url)
-    return create_async_engine(f"sqlite+aiosqlite:///{place.path}" if isinstance(place, SqliteFile) else place.url)
-
-
 async def on(url, work):
-    engine = engine_of(url)
+    """Do it in the database, past the store."""
+    place = locate(url)
+    if isinstance(place, SqliteFile):
+        engine = create_engine(f"sqlite:///{place.path}")
+        with engine.begin() as connection:
+            done = work(connection)
+        engine.dispose()
+        return done
+    engine = create_async_engine(place.url)
     try:
         async with engine.begin() as connection:
             return await connection.run_sync(work)
