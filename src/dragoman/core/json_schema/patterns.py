@@ -1,6 +1,10 @@
 """A ``pattern`` of JSON Schema (ECMA-262's expressions) in the syntax of Rust's, which grammars are compiled with.
 
 Most of it is common to both. What reads otherwise is rewritten, and what Rust's automata can not do is refused by name.
+
+U+0000 is left out of whatever would match it. llguidance 1.9 takes a set that has all control characters, U+000A perhaps excepted, for
+one that has every character which JSON escapes: it would let a quotation mark and a backslash through that the set excludes. No text
+here may hold U+0000 anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +20,10 @@ MAX_PATTERN_DEPTH: Final = 100
 
 _TOKEN: Final = re.compile(
     r"""(?P<look>\(\?(?:[=!]|<[=!]))        # ahead or behind
-      | \\(?:(?P<back>[1-9]|k<)|(?P<edge>[bB])|(?P<control>c[A-Za-z])|(?P<nul>0)|(?P<space>[sS])|(?P<escape>.))
+      | (?P<nul>\\(?:0|x00|u0000|u\{0+\})|\x00)
+      | \\(?:(?P<back>[1-9]|k<)|(?P<edge>[bB])|(?P<control>c[A-Za-z])|(?P<space>[sS]))
+      | (?P<property>\\[pP](?:\{[^}]*\}|[A-Za-z]))
+      | (?P<escape>\\.)
       | (?P<open>\()
       | (?P<close>\))
       | (?P<class>\[\^?)
@@ -29,7 +36,10 @@ _TOKEN: Final = re.compile(
 
 _IN_CLASS: Final = re.compile(
     r"""(?P<end>\])
-      | \\(?:(?P<control>c[A-Za-z])|(?P<nul>0)|(?P<backspace>b)|(?P<dash>-)|(?P<space>[sS])|(?P<escape>.))
+      | (?P<nul>\\(?:0|x00|u0000|u\{0+\})|\x00)(?P<range>-(?!\]))?
+      | \\(?:(?P<control>c[A-Za-z])|(?P<backspace>b)|(?P<dash>-)|(?P<space>[sS]))
+      | (?P<property>\\[pP](?:\{[^}]*\}|[A-Za-z]))
+      | (?P<escape>\\.)
       | (?P<nested>[\[&~])                  # sets of sets in Rust's syntax, and mere characters in ECMA's
       | (?P<other>[^\\])""",
     re.VERBOSE | re.DOTALL,
@@ -45,6 +55,7 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "look": "look-ahead and look-behind can not be enforced",
         "back": "references to groups can not be enforced",
         "edge": "word boundaries can not be enforced",
+        "nul": "the character U+0000 can not be enforced",
     }
 )
 
@@ -71,8 +82,9 @@ def _rewritten(pattern: str) -> Iterator[str]:
         if kind in _REFUSED:
             raise PatternFault(_REFUSED[kind])
         if kind == "class":
-            members, at = _class(pattern, at)
-            yield _class_of(negated=token[0] == "[^", members=members)
+            negated = token[0] == "[^"
+            members, at = _class(pattern, at, negated=negated)
+            yield _class_of(negated=negated, members=members)
         else:
             depth = _deeper(depth, kind)
             yield _outside(kind, token)
@@ -96,39 +108,58 @@ def _outside(kind: str, token: re.Match[str]) -> str:
             return f"[^{_LINE_ENDS}]"
         case "space":
             return _class_of(negated=token["space"] == "S", members=_SPACES)
+        case "property":
+            return _without_nul(token[0])
         case "brace":
             return "\\" + token[0]
         case _:
             return _shared(token)
 
 
-def _class(pattern: str, at: int) -> tuple[str, int]:
+def _class(pattern: str, at: int, *, negated: bool) -> tuple[str, int]:
     """The members of a class in Rust's syntax, and where the expression goes on after it."""
     members: list[str] = []
     while token := _IN_CLASS.match(pattern, at):
         at = token.end()
-        match token.lastgroup:
-            case "end":
-                return "".join(members), at
-            case "backspace":
-                members.append(r"\x08")
-            case "dash":
-                members.append(r"\-")
-            case "space":
-                members.append(_SPACES if token["space"] == "s" else f"[^{_SPACES}]")
-            case "nested":
-                members.append("\\" + token[0])
-            case "other" if token[0] == "-" and members and members[-1] == "-":
-                raise PatternFault("two hyphens in a row in a class mean different things to different engines")
-            case _:
-                members.append(_shared(token))
+        if token.lastgroup == "end":
+            return "".join(members), at
+        if token[0] == "-" and members and members[-1] == "-":
+            raise PatternFault("two hyphens in a row in a class mean different things to different engines")
+        members.append(_member(token, negated=negated))
     raise PatternFault("a class is not closed")
+
+
+def _member(token: re.Match[str], *, negated: bool) -> str:
+    """One token of a class. What is only excluded may have U+0000."""
+    match token.lastgroup:
+        case "nul" if not negated:
+            raise PatternFault(_REFUSED["nul"])
+        case "nul":
+            return r"\x00"
+        case "range":
+            return r"\x00-" if negated else r"\x01-"
+        case "property" if not negated:
+            return _without_nul(token[0])
+        case "backspace":
+            return r"\x08"
+        case "dash":
+            return r"\-"
+        case "space":
+            return _SPACES if token["space"] == "s" else f"[^{_SPACES}]"
+        case "nested":
+            return "\\" + token[0]
+        case _:
+            return _shared(token)
 
 
 def _class_of(*, negated: bool, members: str) -> str:
     if members:
-        return f"[^{members}]" if negated else f"[{members}]"
+        return _without_nul(f"[^{members}]") if negated else f"[{members}]"
     return r"[\s\S]" if negated else r"[^\s\S]"
+
+
+def _without_nul(members: str) -> str:
+    return rf"[{members}--\x00]"
 
 
 def _shared(token: re.Match[str]) -> str:
@@ -136,7 +167,5 @@ def _shared(token: re.Match[str]) -> str:
     match token.lastgroup:
         case "control":
             return f"\\x{ord(token['control'][1]) % 32:02X}"
-        case "nul":
-            return r"\x00"
         case _:
             return token[0]
