@@ -17,7 +17,7 @@ _ANY: Final[JsonObject] = {"type": "text"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format, and how the response object repeats it."""
+    """A format, and how the response object repeats it: ours as text, since clients that check it know no others."""
 
     output: OutputFormat | None = None
     echo: JsonObject = field(default_factory=lambda: _ANY)
@@ -43,11 +43,9 @@ def _format(form: Form) -> Format:
         case "json_schema":
             return _json_schema(form)
         case "regex":
-            pattern = form.require(FORMAT_REGEX)
-            return Format(output=pattern, echo={"type": "regex", "regex": pattern.pattern})
+            return Format(output=form.require(FORMAT_REGEX))
         case "grammar":
-            grammar = form.require(FORMAT_GRAMMAR)
-            return Format(output=grammar, echo={"type": "grammar", "grammar": grammar.source})
+            return Format(output=form.require(FORMAT_GRAMMAR))
         case _:
             return Format()
 
@@ -72,7 +70,7 @@ def _text(form: Form) -> TextWish:
 FORMAT_TYPE: Final = honoured(
     "type",
     word("text", "json_object", "json_schema", "regex", "grammar"),
-    "Default `text`. `regex` and `grammar` are ours, as in Chat Completions.",
+    "Default `text`. `regex` and `grammar` are ours, and repeated as `text`, which every client knows.",
 )
 FORMAT_NAME: Final = honoured("name", TEXT, "The client's own label of a schema.")
 FORMAT_SCHEMA: Final = honoured("schema", JSON_SCHEMA, "Of `json_schema`, where it is required.")

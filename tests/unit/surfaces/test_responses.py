@@ -149,11 +149,11 @@ def test_top_logprobs_alone_are_checked_and_listed():
             JsonFormat(schema=SCHEMA),
             {"type": "json_schema", "name": "person", "description": None, "schema": SCHEMA, "strict": True},
         ),
-        ({"type": "regex", "regex": "a+"}, RegexFormat(pattern="a+"), {"type": "regex", "regex": "a+"}),
+        ({"type": "regex", "regex": "a+"}, RegexFormat(pattern="a+"), {"type": "text"}),
         (
             {"type": "grammar", "grammar": 'start: "a"'},
             GrammarFormat(source='start: "a"', syntax="lark"),
-            {"type": "grammar", "grammar": 'start: "a"'},
+            {"type": "text"},
         ),
     ],
 )
