@@ -61,6 +61,9 @@ _PASSING: Final = (429, 503, 504)
 NO_SPELLING: Final[Mapping[str, str]] = MappingProxyType({})
 """Features are named as we name them."""
 
+_FINAL: Final = frozenset({401, 409})
+"""Statuses that clients try again unless they are told: the official SDKs a conflict, Claude Code a wrong key, for minutes."""
+
 _DEFAULT_RETRY_AFTER: Final = 1
 """Seconds, where the error does not say (S12)."""
 
@@ -97,8 +100,8 @@ def reply_headers(error: ServiceError, status: int) -> dict[str, str]:
         headers["retry-after"] = str(seconds)
     if status == 401:
         headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
-    if status == 409:
-        headers["x-should-retry"] = "false"  # the official SDKs retry it unless they are told
+    if status in _FINAL:
+        headers["x-should-retry"] = "false"
     return headers
 
 

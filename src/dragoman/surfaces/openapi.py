@@ -189,7 +189,7 @@ def _error(status: int, envelope: str) -> JsonObject:
         "request-id",
         *(["retry-after"] if status in (429, 503, 504) else []),
         *(["www-authenticate"] if status == 401 else []),
-        *(["x-should-retry"] if status == 409 else []),
+        *(["x-should-retry"] if status in (401, 409) else []),
     ]
     return {
         "description": STATUSES[status],

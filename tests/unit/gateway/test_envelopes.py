@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.core.errors import Code, Conflict, Unauthorized
+from dragoman.core.errors import Code, Conflict, InvalidRequest, Unauthorized
 from dragoman.gateway.envelopes import is_anthropic, shaped, without_doubled_base
 
 
@@ -36,7 +36,14 @@ def test_a_version_of_anthropics_api_tells_it_on_any_path() -> None:
 def test_a_conflict_is_not_to_be_retried_on_any_surface(path) -> None:
     reply = shaped(Conflict("no", code=Code.IDEMPOTENCY_MISMATCH), scope(path))
     assert (reply.status, reply.headers["x-should-retry"]) == (409, "false")
-    assert "x-should-retry" not in shaped(Unauthorized("no", code=Code.INVALID_API_KEY), scope(path)).headers
+    assert "x-should-retry" not in shaped(InvalidRequest("no", code=Code.INVALID_VALUE), scope(path)).headers
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/responses"])
+def test_a_wrong_key_is_not_to_be_retried_for_it_stays_wrong(path) -> None:
+    """Claude Code repeats such a request for minutes, unless this header says that it is of no use."""
+    reply = shaped(Unauthorized("no", code=Code.INVALID_API_KEY), scope(path))
+    assert (reply.status, reply.headers["x-should-retry"]) == (401, "false")
 
 
 @pytest.mark.parametrize(
