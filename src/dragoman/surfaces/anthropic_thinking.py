@@ -11,7 +11,7 @@ from dragoman.core.limits import MAX_TOKENS
 from dragoman.core.request import JsonFormat, OutputFormat, Thinking
 from dragoman.surfaces.anthropic_call import ThinkingDisplay
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
-from dragoman.surfaces.openai_format_readers import JSON_SCHEMA
+from dragoman.surfaces.openai_format_readers import GRAMMAR, JSON_SCHEMA, REGEX
 from dragoman.surfaces.readers import OBJECT, Place, Reader, array, integer, word
 
 
@@ -88,6 +88,10 @@ def _format(form: Form) -> OutputFormat | None:
             return form.require(SCHEMA)
         case "json_object":
             return JsonFormat()
+        case "regex":
+            return form.require(EXPRESSION)
+        case "grammar":
+            return form.require(GRAMMAR_TEXT)
         case _:
             return None
 
@@ -138,11 +142,18 @@ EFFORT: Final = honoured(
     word("low", "medium", "high", "xhigh", "max"),
     "How much the model thinks. It turns thinking on, too, where `thinking` does not say (S62).",
 )
-FORMAT_TYPE: Final = honoured("type", word("json_schema", "json_object", "text"), "Default `text`, which is anything.")
+FORMAT_TYPE: Final = honoured(
+    "type",
+    word("json_schema", "json_object", "regex", "grammar", "text"),
+    "Default `text`, which is anything. All but `json_schema` are ours, as in Chat Completions.",
+)
 SCHEMA: Final = honoured(
     "schema", JSON_SCHEMA, "Of `json_schema`: enforced token by token, or refused by name (S58 to S60)."
 )
-FORMAT: Final = honoured("format", record(Table(FORMAT_TYPE, SCHEMA), _format), "What the answer looks like.")
+EXPRESSION: Final = honoured("regex", REGEX, "Of `regex`: the whole answer matches.")
+GRAMMAR_TEXT: Final = honoured("grammar", GRAMMAR, "Of `grammar`: GBNF, or Lark as llguidance reads it.")
+FORMAT_FIELDS: Final = Table(FORMAT_TYPE, SCHEMA, EXPRESSION, GRAMMAR_TEXT)
+FORMAT: Final = honoured("format", record(FORMAT_FIELDS, _format), "What the answer looks like.")
 OUTPUT_CONFIG: Final = honoured(
     "output_config",
     record(Table(EFFORT, FORMAT, ignored("task_budget", "Send `max_tokens`.")), _output_config),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.core.errors import InvalidRequest, Unsupported
-from dragoman.core.request import JsonFormat, Thinking
+from dragoman.core.request import GrammarFormat, JsonFormat, RegexFormat, Thinking
 from dragoman.surfaces.anthropic_call import MessagesCall
 from dragoman.surfaces.anthropic_messages import Messages
 
@@ -131,6 +131,16 @@ class TestFormats:
     def test_any_object_may_be_asked_for(self):
         assert parse(output_config={"format": {"type": "json_object"}}).operation.output == JsonFormat()
 
+    @pytest.mark.parametrize(
+        "value, output",
+        [
+            ({"type": "regex", "regex": "a+"}, RegexFormat(pattern="a+")),
+            ({"type": "grammar", "grammar": 'start: "a"'}, GrammarFormat(source='start: "a"', syntax="lark")),
+        ],
+    )
+    def test_expressions_and_grammars_may_be_asked_for_as_on_the_other_surfaces(self, value, output):
+        assert parse(output_config={"format": value}).operation.output == output
+
     @pytest.mark.parametrize("value", [None, {}, {"type": "text"}, {"type": None}])
     def test_what_asks_for_text_is_let_through(self, value):
         assert parse(output_config={"format": value}) == parse()
@@ -142,6 +152,8 @@ class TestFormats:
             ("json_schema", ""),
             ({"type": "json_schema"}, ".schema"),
             ({"type": "xml"}, ".type"),
+            ({"type": "regex"}, ".regex"),
+            ({"type": "grammar", "grammar": 5}, ".grammar"),
             ({"type": "json_schema", "schema": "{}"}, ".schema"),
             ({"type": "json_schema", "schema": {"type": "thing"}}, ".schema.type"),
         ],
