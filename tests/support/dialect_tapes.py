@@ -73,13 +73,14 @@ def model(family: str) -> Model:
     return Model(family=family, template=(ROOT / family / "template.jinja").read_text(), **facts)
 
 
-def speak(family: str, name: str | None = None) -> Dialect:
-    """The family's own dialect, or the one called ``name``, for a model with the family's template."""
+def speak(family: str, name: str | None = None, *, more: tuple[str, ...] = ()) -> Dialect:
+    """The family's own dialect, or the one called ``name``, for a model with the family's template, and ``more`` control tokens."""
     facts = model(family)
+    specials = (*facts.specials, *more)
     return dialect_for(
         template=facts.template,
-        specials=facts.specials,
-        special_ids={text: 256 + place for place, text in enumerate(facts.specials)},  # as in support.grammars
+        specials=specials,
+        special_ids={text: 256 + place for place, text in enumerate(specials)},  # as in support.grammars
         bos_token=facts.bos_token,
         eos_token=facts.eos_token,
         architecture=facts.architecture,

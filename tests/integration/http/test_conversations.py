@@ -29,6 +29,7 @@ async def texts_of(house: House, name: str) -> list[str]:
     ]
 
 
+@pytest.mark.feature("conversations", "responses")
 @pytest.mark.seeds("S144")
 async def test_a_response_goes_on_from_a_conversation_and_adds_its_turn():
     async with house_of(tapes({"two": say("answer")})) as house:

@@ -50,6 +50,7 @@ class Shop(House):
         return exchange
 
 
+@pytest.mark.feature("idempotent", "chat", "completions", "responses", "messages")
 @pytest.mark.seeds("S15")
 @MODES
 @pytest.mark.parametrize("path", BODIES)

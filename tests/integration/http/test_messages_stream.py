@@ -98,6 +98,7 @@ async def test_an_engine_that_dies_ends_a_stream_with_an_error_event() -> None:
     }
 
 
+@pytest.mark.feature("keepalive", "messages")
 @pytest.mark.seeds("S114")
 async def test_a_long_prefill_is_filled_with_pings() -> None:
     house = House()

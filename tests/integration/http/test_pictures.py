@@ -86,6 +86,7 @@ SHOWN = {
 """The same picture, as each surface has it."""
 
 
+@pytest.mark.feature("images", "chat", "responses", "messages")
 @pytest.mark.seeds("S153")
 @pytest.mark.parametrize("path", SHOWN)
 async def test_each_surface_shows_the_model_the_same(path: str) -> None:

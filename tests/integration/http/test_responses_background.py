@@ -33,6 +33,7 @@ async def until(house: House, name: str, *statuses: str) -> dict:
     return response
 
 
+@pytest.mark.feature("background", "responses")
 async def test_it_is_answered_at_once_and_found_whole_later():
     hold, script = held()
     async with house_of(script) as house:
@@ -63,6 +64,7 @@ async def test_a_full_queue_is_said_at_once():
     assert reply.headers["retry-after"] == "1"
 
 
+@pytest.mark.feature("background", "responses")
 async def test_a_stream_can_be_left_and_resumed_where_it_was_left():
     hold, script = held()
     async with house_of(script) as house:
@@ -99,6 +101,7 @@ async def test_only_a_stream_can_be_followed():
         assert (reply.status, reply.json()["error"]["param"]) == (400, "stream")
 
 
+@pytest.mark.feature("background", "responses")
 async def test_a_cancelled_one_says_so_and_lets_go_of_the_engine():
     _, script = held()
     async with house_of(script) as house:
@@ -161,6 +164,7 @@ async def test_a_long_one_is_saved_now_and_then():
         await until(house, name, "completed")
 
 
+@pytest.mark.feature("keepalive", "responses")
 async def test_silence_is_filled_with_events_of_the_running_sequence():
     """peers.md 100: numbers without a hole, for everybody who listens."""
     hold, script = held()

@@ -43,6 +43,7 @@ async def test_a_count_goes_on_from_an_earlier_response():
         assert counted["input_tokens"] == told["usage"]["input_tokens"]
 
 
+@pytest.mark.feature("compaction", "responses")
 async def test_a_compaction_keeps_what_the_user_said_and_stands_for_the_rest():
     async with house_of(lambda request: say("They start on Tuesday.")) as house:
         body = {"model": "small", "input": TALK}

@@ -23,6 +23,7 @@ def text_of(event: dict) -> str:
     return event["response"]["output"][0]["content"][0]["text"]
 
 
+@pytest.mark.feature("websocket", "responses")
 async def test_a_message_is_answered_by_the_events_of_a_stream():
     async with house_of(tapes({"hi": say("hello")})) as house:
         socket = Socket(house.app, PATH)

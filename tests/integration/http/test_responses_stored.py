@@ -26,6 +26,7 @@ def prompts(house: House) -> list[str]:
     return [text.decode() for text in house.engine.links.spawned[0].prompts]
 
 
+@pytest.mark.feature("stored", "responses")
 @pytest.mark.seeds("S144")
 async def test_a_response_can_be_read_again_as_it_was_told():
     async with house_of() as house:
@@ -42,6 +43,7 @@ async def test_a_streamed_response_is_stored_before_its_last_event():
         assert (await house.client.get(f"/v1/responses/{final['id']}")).json() == final
 
 
+@pytest.mark.feature("stored", "responses")
 @pytest.mark.seeds("S144")
 async def test_the_next_turn_answers_all_that_was_said_before():
     async with house_of(tapes({"one": say("first answer"), "two": say("second answer")})) as house:

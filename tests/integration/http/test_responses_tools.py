@@ -47,6 +47,7 @@ async def played(house: House, body: dict, *said: str):
     return stream.request.prompt.text, await exchange.end()
 
 
+@pytest.mark.feature("tools_namespaces", "responses")
 @pytest.mark.seeds("S119")
 async def test_a_namespaced_call_comes_back_in_its_namespace_and_is_remembered_as_the_model_wrote_it():
     house = House(dialect=Caller())
@@ -68,6 +69,7 @@ async def test_a_namespaced_call_comes_back_in_its_namespace_and_is_remembered_a
     assert reply.json()["output"][0]["content"][0]["text"] == "Done."
 
 
+@pytest.mark.feature("tools_custom", "responses")
 async def test_a_custom_call_is_text_for_the_client_and_an_argument_for_the_model():
     house = House(dialect=Caller())
     _, reply = await played(house, {"input": "go", "tools": [PATCH]}, "[patch|", '{"input": "a\\"b"}', "]")
