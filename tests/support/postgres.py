@@ -22,29 +22,32 @@ def programs() -> Path | None:
 
 
 class Cluster:
-    """A running server."""
+    """A running server. ``tables`` is the URL of a database that tests share one after another, once somebody has made it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._made = 0
-        self.model: str | None = None
-        """A database to be copied, once somebody has made it."""
+        self.tables: str | None = None
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self._folder}"
 
-    async def new_database(self, *, like: str = "template1") -> str:
-        """The URL of a database of its own, empty or a copy of another."""
-        import asyncpg
-
+    async def new_database(self) -> str:
+        """The URL of a database that nobody has used."""
         self._made += 1
         name = f"store_{self._made}"
-        connection = await asyncpg.connect(host=str(self._folder), user="postgres", database="postgres")
+        await self.run(self.url("postgres"), f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    async def run(self, url: str, statements: str) -> None:
+        """Do it in the database at ``url``."""
+        import asyncpg
+
+        connection = await asyncpg.connect(url)
         try:
-            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+            await connection.execute(statements)
         finally:
             await connection.close()
-        return self.url(name)
 
 
 @contextmanager

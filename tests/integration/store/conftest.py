@@ -9,6 +9,11 @@ import pytest
 from support.postgres import cluster, programs
 from support.stores import Clock, opened
 
+EMPTY = """
+TRUNCATE dragoman_entries, dragoman_turns CASCADE;
+UPDATE dragoman_totals SET entries = 0, bytes = 0
+"""
+
 
 @pytest.fixture(scope="session")
 def postgres():
@@ -33,13 +38,13 @@ async def _url(kind, tmp_path, request):
 
 
 async def _database(server):
-    """A copy of one that has the tables, since making them takes longer than most tests."""
-    if server.model is None:
-        url = await server.new_database()
-        async with opened(url):
+    """One with the tables and nothing in them; the same one for all tests, since making databases takes longer than most tests."""
+    if server.tables is None:
+        server.tables = await server.new_database()
+        async with opened(server.tables):
             pass
-        server.model = url.partition("@/")[2].partition("?")[0]
-    return await server.new_database(like=server.model)
+    await server.run(server.tables, EMPTY)
+    return server.tables
 
 
 @pytest.fixture(params=["memory", "file", "postgres"])
