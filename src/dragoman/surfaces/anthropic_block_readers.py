@@ -47,8 +47,10 @@ def _source_kind(value: Json, at: Place) -> str:
     return _BASE64.read(value, at)
 
 
-def _source(form: Form) -> ImagePart:
-    form.require(SOURCE_KIND)
+def _source(value: Json, at: Place) -> ImagePart:
+    # Its kind comes first: of another one, no field is known.
+    SOURCE_KIND.reader.read(_kind(value, at), at.child(KIND.name))
+    form = Form(value, SOURCE_FIELDS, at)
     return image_part(form.require(DATA), form.require(MEDIA_TYPE), form.place(DATA))
 
 
@@ -97,12 +99,18 @@ def _reference(value: Json, at: Place) -> ToolReference:
 
 
 def _added(value: Json, at: Place) -> ToolReference:
-    form = Form(value, ADDED_FIELDS, at)
-    if form.require(KIND) != "tool_reference":
+    if TEXT.read(_kind(value, at), at.child(KIND.name)) != "tool_reference":
         raise at.unsupported(
             f'{at.path}.type must be "tool_reference": define tools in `tools`, where they may be deferred'
         )
-    return ToolReference(name=form.require(ADDED_NAME), place=at)
+    return ToolReference(name=Form(value, ADDED_FIELDS, at).require(ADDED_NAME), place=at)
+
+
+def _kind(value: Json, at: Place) -> Json:
+    kind = OBJECT.read(value, at).get(KIND.name)
+    if kind is None:
+        raise at.child(KIND.name).missing()
+    return kind
 
 
 def _addition(form: Form) -> ToolReference:
@@ -163,9 +171,10 @@ TEXT_FIELDS: Final = Table(KIND, TEXT_OF_BLOCK, CACHE_CONTROL, CITATIONS)
 SOURCE_KIND: Final = honoured("type", Reader(_BASE64.wants, _source_kind, _BASE64.schema), "`base64`.", required=True)
 MEDIA_TYPE: Final = honoured("media_type", TEXT, f"One of {', '.join(MEDIA_TYPES)}.", required=True)
 DATA: Final = honoured("data", TEXT, "The file, in base64.", required=True)
+SOURCE_FIELDS: Final = Table(SOURCE_KIND, MEDIA_TYPE, DATA)
 SOURCE: Final = honoured(
     "source",
-    record(Table(SOURCE_KIND, MEDIA_TYPE, DATA), _source),
+    Reader(OBJECT.wants, _source, SOURCE_FIELDS.schema),
     "The picture itself. URLs and ids of files are refused: nothing is fetched.",
     required=True,
 )

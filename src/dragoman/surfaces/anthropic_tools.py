@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dragoman.core.errors import InvalidRequest
-from dragoman.core.json import Json
+from dragoman.core.json import Json, JsonObject
 from dragoman.core.limits import MAX_TOOL_USE_NAME_CHARS, MAX_TOOLS
 from dragoman.core.request import ToolChoice, ToolMode, ToolSpec
 from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
@@ -30,6 +30,8 @@ _SKIPPED: Final = (
     *("computer_", "browser_toolset_"),
 )
 """How the types begin of tools that their host runs, and of those that need a screen."""
+
+_VALUES: Final = frozenset({"const", "default"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,12 @@ def _client(form: Form, known: ToolSpec, kind: str, at: Place) -> Declared:
     return Declared(name=spec.name, kind=kind, spec=spec, deferred=form.read(DEFER_LOADING, False), place=at)
 
 
+def _input_schema(value: Json, at: Place) -> JsonObject:
+    """Without what is null at its root: the SDK's type allows that for some keywords, and JSON Schema for none but values."""
+    schema = PARAMETERS.reader.read(value, at)
+    return {keyword: inner for keyword, inner in schema.items() if inner is not None or keyword in _VALUES}
+
+
 def _tools(value: Json, at: Place) -> Catalogue:
     declared = _SOME.read(value, at)
     seen: set[str] = set()
@@ -165,7 +173,12 @@ def _choice(form: Form) -> ToolChoice:
 TOOL_TYPE: Final = honoured("type", TEXT, "`custom`, which is the default.")
 NAME: Final = honoured("name", identifier(MAX_TOOL_USE_NAME_CHARS), "No two are the same.", required=True)
 CLIENT_NAME: Final = honoured("name", NAME.reader, "What it is called; its type says what that should be.")
-INPUT_SCHEMA: Final = honoured("input_schema", PARAMETERS.reader, "A JSON Schema of its arguments.", required=True)
+INPUT_SCHEMA: Final = honoured(
+    "input_schema",
+    Reader(PARAMETERS.reader.wants, _input_schema, PARAMETERS.reader.schema),
+    "A JSON Schema of its arguments.",
+    required=True,
+)
 DEFER_LOADING: Final = honoured(
     "defer_loading", BOOLEAN, "Default false; with true the tool is not told until a `tool_reference` names it."
 )
