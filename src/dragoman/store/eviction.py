@@ -26,10 +26,12 @@ def make_room(writing: Writing, limits: StoreLimits, *, now: float) -> None:
     """Remove entries until all limits hold."""
     while old := _too_old(writing, limits, now=now):
         remove(writing, old)
-    while (many := writing.entries - limits.max_responses) > 0:
-        remove(writing, _longest_unused(writing, ~_REPLY, limit=min(many, _TOGETHER)))
-    while (much := writing.bytes - limits.max_bytes) > 0:
-        remove(writing, _first(_longest_unused(writing), much))
+    while (many := writing.entries - limits.max_responses) > 0 and (
+        unused := _longest_unused(writing, ~_REPLY, limit=min(many, _TOGETHER))
+    ):
+        remove(writing, unused)
+    while (much := writing.bytes - limits.max_bytes) > 0 and (unused := _longest_unused(writing)):
+        remove(writing, _first(unused, much))
 
 
 def _too_old(writing: Writing, limits: StoreLimits, *, now: float) -> list[Weighed]:
