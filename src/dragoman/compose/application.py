@@ -16,7 +16,12 @@ from dragoman.store.base import Store
 
 
 def build(
-    settings: Settings, backend: Backend, store: Store, *, on_started: Callable[[str], None], on_stopping: Callable[[], None]
+    settings: Settings,
+    backend: Backend,
+    store: Store,
+    *,
+    on_started: Callable[[str], None],
+    on_stopping: Callable[[], None],
 ) -> Server:
     """The server, to be run with ``serve(sockets=[bind(settings)])``. Raises ``StartFailed``.
 
