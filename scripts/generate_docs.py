@@ -1,6 +1,6 @@
-"""Write the tables of docs/api.md from the surfaces' own; with --check, fail when the page is not what it would write.
+"""Write the tables of the pages about the API from the surfaces' own; with --check, fail when a page is not what it would write.
 
-The prose of the page is written by hand; only what stands between a ``<!-- table: name -->`` and the next
+The prose of a page is written by hand; only what stands between a ``<!-- table: name -->`` and the next
 ``<!-- end -->`` is replaced.
 """
 
@@ -15,33 +15,55 @@ import msgspec
 
 import peer_facts
 from dragoman.core.errors import Code, ServiceError
+from dragoman.core.json import JsonObject
 from dragoman.surfaces import (
+    anthropic_block_readers,
+    anthropic_errors,
+    anthropic_fields,
+    anthropic_thinking,
+    anthropic_tools,
+    anthropic_turns,
     openai_chat,
     openai_completions,
+    openai_errors,
     openai_fields,
     openai_formats,
     openai_messages,
     openai_tools,
+    responses_content,
+    responses_conversations,
+    responses_fields,
+    responses_items,
+    responses_reasoning,
+    responses_text,
+    responses_tools,
     tokens,
 )
+from dragoman.surfaces.anthropic_content import BlockReaders
 from dragoman.surfaces.fields import Disposition, Field, Table
-from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND
+from dragoman.surfaces.openapi_shapes_messages import MESSAGE_EVENTS
+from dragoman.surfaces.openapi_shapes_responses import RESPONSE_EVENTS
 
-TARGET = Path(__file__).parent.parent / "docs" / "api.md"
+ROOT = Path(__file__).parent.parent
+PAGES = ("api.md", "messages.md", "responses.md", "surfaces.md")
 BLOCK = re.compile(r"(<!-- table: (?P<name>[\w .-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
-    """Write, or compare; the exit code says whether the page is right."""
-    page = TARGET.read_text(encoding="utf-8")
+    """Write, or compare; the exit code says whether the pages are right."""
+    wrong = [page for page in PAGES if not settle(ROOT / "docs" / page, only_check="--check" in sys.argv[1:])]
+    if wrong:
+        sys.stderr.write(f"out of date: {', '.join(wrong)}: run scripts/generate_docs.py\n")
+    return 1 if wrong else 0
+
+
+def settle(path: Path, *, only_check: bool) -> bool:
+    """Whether a page is right, after it was written unless it is only looked at."""
+    page = path.read_text(encoding="utf-8")
     wanted = render(page)
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(wanted, encoding="utf-8")
-        return 0
-    if page == wanted:
-        return 0
-    sys.stderr.write("docs/api.md is out of date: run scripts/generate_docs.py\n")
-    return 1
+    if not only_check:
+        path.write_text(wanted, encoding="utf-8")
+    return only_check is False or page == wanted
 
 
 def render(page: str) -> str:
@@ -49,27 +71,125 @@ def render(page: str) -> str:
     return BLOCK.sub(lambda block: f"{block[1]}{TABLES[block['name']]()}{block[3]}", page)
 
 
-def fields(table: Table) -> Callable[[], str]:
-    """Three short tables: what is honoured, accepted without effect, and refused."""
+def fields(table: Table, *, told: Table | None = None) -> Callable[[], str]:
+    """Three short tables: what is honoured, accepted without effect, and refused. Rows that ``told`` has, too, are only named."""
+    known = [row for row in table if told is not None and told.get(row.name) is row]
+    own = [row for row in table if row not in known]
 
     def write() -> str:
-        honoured = (
-            f"| `{row.name}` | {row.reader.wants} | {row.note} |" for row in having(table, Disposition.HONOURED)
-        )
-        ignored = (f"| `{row.name}` | {row.note} |" for row in having(table, Disposition.IGNORED))
-        refused = (f"| `{row.name}` | {neutral(row)} | {row.note} |" for row in having(table, Disposition.REFUSED))
+        honoured = (f"| `{row.name}` | {row.reader.wants} | {row.note} |" for row in having(own, Disposition.HONOURED))
+        ignored = (f"| `{row.name}` | {row.note} |" for row in having(own, Disposition.IGNORED))
+        refused = (f"| `{row.name}` | {neutral(row)} | {row.note} |" for row in having(own, Disposition.REFUSED))
         return (
             lines("field", "value", "meaning", rows=honoured)
+            + named("As in Chat Completions", having(known, Disposition.HONOURED))
             + lines("accepted without effect", "why", rows=ignored)
+            + named("Without effect, as there", having(known, Disposition.IGNORED))
             + lines("refused by name", "except", "why", rows=refused)
+            + named("Refused, as there", having(known, Disposition.REFUSED))
         )
 
     return write
 
 
-def having(table: Table, disposition: Disposition) -> list[Field[object]]:
-    """The rows of one kind, in the table's order."""
-    return [row for row in table if row.disposition is disposition]
+def having(rows: Iterable[Field[object]], disposition: Disposition) -> list[Field[object]]:
+    """The rows of one kind, in their order."""
+    return [row for row in rows if row.disposition is disposition]
+
+
+def named(how: str, rows: list[Field[object]]) -> str:
+    """A line that names these fields, or nothing where there are none."""
+    return f"{how}: {', '.join(f'`{row.name}`' for row in rows)}.\n\n" if rows else ""
+
+
+def kinds(tables: Mapping[str, Table | None]) -> Callable[[], str]:
+    """One table of several kinds of objects, each with its fields but for the one that says its kind. None is what has no effect at all."""
+
+    def write() -> str:
+        return lines("type", "field", "meaning", rows=(line for kind in tables.items() for line in _kind(*kind)))
+
+    return write
+
+
+def _kind(name: str, table: Table | None) -> Iterable[str]:
+    if table is None:
+        yield f"| {name} |  | No effect. |"
+        return
+    for index, row in enumerate(row for row in table if row.name not in ("type", "cache_control")):
+        yield f"| {name if index == 0 else ''} | `{row.name}` | {_EFFECT[row.disposition]}{row.note} |"
+
+
+_EFFECT: Mapping[Disposition, str] = {
+    Disposition.HONOURED: "",
+    Disposition.IGNORED: "No effect. ",
+    Disposition.REFUSED: "Refused: ",
+}
+
+
+def blocks() -> Mapping[str, Table | None]:
+    """The content blocks of Messages, with who may send each. Blocks that are read alike stand together."""
+    tables = [table for name, table in vars(anthropic_block_readers).items() if name.endswith("_FIELDS")]
+    found: dict[str, tuple[list[str], list[str], Table | None]] = {}
+    for who, readers in _SPEAKERS.items():
+        for kind, reader in readers.items():
+            key = msgspec.json.encode(reader.schema).decode()
+            table = next((table for table in tables if table.schema == reader.schema), None)
+            names, speakers, _ = found.setdefault(key, ([], [], table))
+            names += [f"`{kind}`"] if f"`{kind}`" not in names else []
+            speakers += [who] if who not in speakers else []
+    return {f"{', '.join(names)} ({', '.join(speakers)})": table for names, speakers, table in found.values()}
+
+
+_SPEAKERS: Mapping[str, BlockReaders] = {
+    "user": anthropic_block_readers.OF_USERS,
+    "assistant": anthropic_block_readers.OF_ASSISTANTS,
+    "system": anthropic_block_readers.OF_SYSTEMS,
+    "result": anthropic_block_readers.OF_RESULTS,
+}
+
+
+def items() -> Mapping[str, Table | None]:
+    """The items of Responses that are read field by field."""
+    return {f"`{kind}`": table for kind, (table, _, _) in responses_items.KINDS.items()}
+
+
+def events(shapes: Mapping[str, JsonObject]) -> Callable[[], str]:
+    """The events of a stream, and what is in them beside their type."""
+
+    def write() -> str:
+        return lines("event", "its data", rows=(f"| `{kind}` | {_keys(shape)} |" for kind, shape in shapes.items()))
+
+    return write
+
+
+def _keys(shape: JsonObject) -> str:
+    keys = shape["properties"]
+    assert isinstance(keys, Mapping)
+    return ", ".join(f"`{key}`" for key in keys)
+
+
+def features() -> str:
+    """Every feature beside what each surface has of it."""
+    sys.path.append(str(ROOT / "tests"))
+    from features import GROUPS, SURFACES, No, Yes
+
+    def said(cell: Yes | No) -> str:
+        if isinstance(cell, No):
+            return f"no: {cell.reason}"
+        return f"yes: {cell.note}" if cell.note else "yes"
+
+    return "".join(
+        f"### {group}\n\n"
+        + lines(
+            "",
+            *SURFACES.values(),
+            rows=(
+                f"| {feature.behaviour} | {' | '.join(said(feature.on(surface)) for surface in SURFACES)} |"
+                for feature in having_them.values()
+            ),
+        )
+        for group, having_them in GROUPS.items()
+    )
 
 
 def neutral(row: Field[object]) -> str:
@@ -78,10 +198,23 @@ def neutral(row: Field[object]) -> str:
 
 
 def errors() -> str:
-    """Status and type by kind of failure, then the codes that differ from their kind."""
-    by_kind = (f"| {spoken(kind)} | {status} | `{type_}` |" for kind, (status, type_) in BY_KIND.items())
-    by_code = (f"| `{code}` | {status} | `{type_}` |" for code, (status, type_) in BY_CODE.items())
-    return lines("failure", "status", "type", rows=by_kind) + lines("except code", "status", "type", rows=by_code)
+    """Status and type by kind of failure in both envelopes, then the codes that differ from their kind."""
+    by_kind = (
+        f"| {spoken(kind)} | {status} | `{type_}` | {_elsewhere(anthropic_errors.BY_KIND[kind], status)} |"
+        for kind, (status, type_) in openai_errors.BY_KIND.items()
+    )
+    by_code = (
+        f"| `{code}` | {status} | `{type_}` | {_elsewhere(anthropic_errors.BY_CODE[code], status)} |"
+        for code, (status, type_) in openai_errors.BY_CODE.items()
+    )
+    return lines("failure", "status", "type", "on Messages", rows=by_kind) + lines(
+        "except code", "status", "type", "on Messages", rows=by_code
+    )
+
+
+def _elsewhere(answer: tuple[int, str], status: int) -> str:
+    other, type_ = answer
+    return f"`{type_}`" if other == status else f"{other} `{type_}`"
 
 
 def spoken(kind: type[ServiceError]) -> str:
@@ -143,6 +276,33 @@ TABLES: dict[str, Callable[[], str]] = {
     "json schema": fields(openai_formats.JSON_SCHEMA_FIELDS),
     "structured outputs": fields(openai_formats.STRUCTURED_OUTPUTS_FIELDS),
     "completions": fields(openai_completions.FIELDS),
+    "responses": fields(responses_fields.FIELDS, told=openai_chat.FIELDS),
+    "response items": kinds(items()),
+    "response parts": fields(responses_content.PART_FIELDS),
+    "response tools": kinds(
+        {
+            "`function`": responses_tools.FUNCTION_FIELDS,
+            "`custom`": responses_tools.CUSTOM_FIELDS,
+            "its `format`": responses_tools.CUSTOM_FORMAT_FIELDS,
+            "`namespace`": responses_tools.NAMESPACE_FIELDS,
+        }
+    ),
+    "response text": fields(responses_text.TEXT_FIELDS),
+    "response text format": fields(responses_text.FORMAT_FIELDS),
+    "response reasoning": fields(responses_reasoning.REASONING_FIELDS),
+    "response events": events(RESPONSE_EVENTS),
+    "compact": fields(responses_fields.COMPACT_FIELDS, told=openai_chat.FIELDS),
+    "new conversation": fields(responses_conversations.CREATE_FIELDS),
+    "body of messages": fields(anthropic_fields.FIELDS, told=openai_chat.FIELDS),
+    "message turns": kinds({f"`{role}`": table for role, table in anthropic_turns.TURN_FIELDS.items()}),
+    "message blocks": kinds(blocks()),
+    "message tools": fields(anthropic_tools.TOOL_FIELDS),
+    "message format": fields(anthropic_thinking.FORMAT_FIELDS),
+    "message thinking": fields(anthropic_thinking.THINKING_FIELDS),
+    "message effort": fields(anthropic_thinking.OUTPUT_CONFIG_FIELDS),
+    "message choice": fields(anthropic_tools.CHOICE_FIELDS),
+    "message events": events(MESSAGE_EVENTS),
+    "features": features,
     "tokenize": fields(tokens.TOKENIZE_FIELDS),
     "detokenize": fields(tokens.DETOKENIZE_FIELDS),
     "peers": peers({"chat": openai_chat.FIELDS, "completions": openai_completions.FIELDS}),

@@ -128,12 +128,12 @@ DISPLAY: Final = honoured(
     word("summarized", "omitted", "updates"),
     "Default `summarized`: thoughts are shown whole. `omitted`: a signature alone holds them. `updates` is as `summarized`.",
 )
+THINKING_FIELDS: Final = Table(
+    THINKING_TYPE, BUDGET_TOKENS, DISPLAY, ignored("block_binding", "Thoughts are bound to nothing.")
+)
 THINKING: Final = honoured(
     "thinking",
-    record(
-        Table(THINKING_TYPE, BUDGET_TOKENS, DISPLAY, ignored("block_binding", "Thoughts are bound to nothing.")),
-        _thinking,
-    ),
+    record(THINKING_FIELDS, _thinking),
     "Whether the model thinks before it answers, where its template lets one choose (S61, S68).",
 )
 
@@ -154,9 +154,10 @@ EXPRESSION: Final = honoured("regex", REGEX, "Of `regex`: the whole answer match
 GRAMMAR_TEXT: Final = honoured("grammar", GRAMMAR, "Of `grammar`: GBNF, or Lark as llguidance reads it.")
 FORMAT_FIELDS: Final = Table(FORMAT_TYPE, SCHEMA, EXPRESSION, GRAMMAR_TEXT)
 FORMAT: Final = honoured("format", record(FORMAT_FIELDS, _format), "What the answer looks like.")
+OUTPUT_CONFIG_FIELDS: Final = Table(EFFORT, FORMAT, ignored("task_budget", "Send `max_tokens`."))
 OUTPUT_CONFIG: Final = honoured(
     "output_config",
-    record(Table(EFFORT, FORMAT, ignored("task_budget", "Send `max_tokens`.")), _output_config),
+    record(OUTPUT_CONFIG_FIELDS, _output_config),
     "How hard to try, and what the answer looks like.",
 )
 OUTPUT_FORMAT: Final = honoured("output_format", FORMAT.reader, "The older name of `output_config.format`.")

@@ -211,8 +211,9 @@ CHOSEN: Final = honoured("name", NAME.reader, "Of `tool`: the one that must be c
 DISABLE_PARALLEL: Final = honoured(
     "disable_parallel_tool_use", BOOLEAN, "Default false; with true there is at most one call (S127)."
 )
+CHOICE_FIELDS: Final = Table(CHOICE_TYPE, CHOSEN, DISABLE_PARALLEL)
 TOOL_CHOICE: Final = honoured(
     "tool_choice",
-    record(Table(CHOICE_TYPE, CHOSEN, DISABLE_PARALLEL), _choice),
+    record(CHOICE_FIELDS, _choice),
     "`auto`, the default: the model decides. `any`: at least one call. `tool`: a call of that one. `none`: the tools are left out (S121, S122).",
 )

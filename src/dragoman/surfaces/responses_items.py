@@ -46,11 +46,11 @@ def read_item(value: Json, at: Place, mint: Callable[[], str]) -> Item:
     if kind in HOSTED:
         prefix, hosted = HOSTED[kind]
         return Item(entries=hosted(item, at), kept=_named({**item, "type": kind}, prefix, mint))
-    if kind not in _KINDS:
+    if kind not in KINDS:
         raise at.child("type").unsupported(
             f'{at.path}.type "{ascii(kind)[1:-1][:64]}" is not an item that is known here'
         )
-    table, read, prefix = _KINDS[kind]
+    table, read, prefix = KINDS[kind]
     form = Form(item, table, at)
     form.read(ID, None)
     entries, kept = read(form, item)
@@ -234,7 +234,7 @@ REFERENCE_FIELDS: Final = Table(TYPE, REFERENCE_ID)
 
 _ItemReader = Callable[[Form, JsonObject], tuple[tuple[Entry, ...], Kept]]
 
-_KINDS: Final[Mapping[str, tuple[Table, _ItemReader, str]]] = {
+KINDS: Final[Mapping[str, tuple[Table, _ItemReader, str]]] = {
     "message": (MESSAGE_FIELDS, _message, "msg"),
     "function_call": (FUNCTION_CALL_FIELDS, _function_call, "fc"),
     "function_call_output": (CALL_OUTPUT_FIELDS, _call_output, "fco"),
@@ -264,7 +264,7 @@ def _shape(kind: str, table: Table) -> JsonObject:
 
 
 _SHAPES: Final[Json] = [
-    *(_shape(kind, table) for kind, (table, _, _) in _KINDS.items()),
+    *(_shape(kind, table) for kind, (table, _, _) in KINDS.items()),
     {**REFERENCE_FIELDS.schema, "maxProperties": 2},
     {"type": "object", "properties": {"type": {"enum": list(HOSTED)}}, "required": ["type"]},
 ]
