@@ -19,7 +19,7 @@ from dragoman.surfaces.anthropic_content import BlockReaders, Thought, ToolRefer
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
 from dragoman.surfaces.images import MEDIA_TYPES, image_part
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, identifier, word
-from dragoman.surfaces.sealed import unseal
+from dragoman.surfaces.sealed import unsealed
 
 _HOSTED_RESULTS: Final = (
     "web_search_tool_result",
@@ -61,11 +61,11 @@ def _image(form: Form) -> ImagePart:
 
 def _thinking(form: Form) -> Thought:
     shown, signature = form.require(THINKING), form.read(SIGNATURE, "")
-    return Thought(text=shown or unseal(signature) or "")
+    return Thought(text=shown or (unsealed(signature, form.place(SIGNATURE)) if signature else ""))
 
 
 def _redacted_thinking(form: Form) -> Thought:
-    return Thought(text=unseal(form.require(REDACTED)) or "")
+    return Thought(text=unsealed(form.require(REDACTED), form.place(REDACTED)))
 
 
 def _tool_use(form: Form) -> ToolCall:
@@ -148,7 +148,8 @@ def _readable(value: Json) -> Json:
 
 def _compaction(form: Form) -> TextPart:
     form.read(CACHE_CONTROL, None)
-    return TextPart(text=form.read(SUMMARY, "") or unseal(form.read(SEALED_SUMMARY, "")) or "")
+    shown, sealed = form.read(SUMMARY, ""), form.read(SEALED_SUMMARY, "")
+    return TextPart(text=shown or (unsealed(sealed, form.place(SEALED_SUMMARY)) if sealed else ""))
 
 
 def _no_effect(value: Json, at: Place) -> None:

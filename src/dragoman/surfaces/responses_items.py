@@ -18,7 +18,7 @@ from dragoman.surfaces.responses_content import CONTENT, kept_content
 from dragoman.surfaces.responses_entries import Answered, Called, Entry, Item, Offered, Referred, Said, Thought
 from dragoman.surfaces.responses_hosted import HOSTED
 from dragoman.surfaces.responses_tools import TOOLS
-from dragoman.surfaces.sealed import unseal
+from dragoman.surfaces.sealed import unsealed
 
 _ROLES: Final = (Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.DEVELOPER)
 
@@ -129,23 +129,14 @@ def _reasoning(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
     sealed = form.read(ENCRYPTED, None)
     form.read(STATUS, None)
     if not thought and sealed is not None:
-        thought = _unsealed(sealed, form.place(ENCRYPTED))
+        thought = unsealed(sealed, form.place(ENCRYPTED))
     return ((Thought(text=thought),) if thought else ()), {"summary": [], **item}
 
 
 def _compaction(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
-    summary = _unsealed(form.require(ENCRYPTED), form.place(ENCRYPTED))
+    summary = unsealed(form.require(ENCRYPTED), form.place(ENCRYPTED))
     said = Said(role=Role.USER, parts=(TextPart(text=summary),))
     return ((said,) if summary else ()), {**item}
-
-
-def _unsealed(word: str, place: Place) -> str:
-    """The text in it, which is the client's like any other; none in a word that another server made, which is listed."""
-    text = unseal(word)
-    if text is None:
-        place.ignore()
-        return ""
-    return PROMPT_TEXT.read(text, place)
 
 
 def _additional_tools(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
