@@ -91,11 +91,10 @@ def script_of(scenes: Mapping[str, Scene], notes: Path) -> Script:
     otherwise = canned()
 
     def script(request: SimulatedRequest) -> Iterator[Step]:
-        cues = [cue for cue in _CUE.finditer(request.text) if cue[1] in scenes]
-        if not cues or TAGS.how not in request.text:
+        name, since = _cue(request.text)
+        if name not in scenes or TAGS.how not in request.text:
             yield from otherwise(request)
             return
-        name, since = cues[-1][1], request.text[cues[-1].end() :]
         scene, results = scenes[name], _RESULT.findall(since)
         if len(results) < len(scene.calls):
             yield from _written(scene, TAGS.calls([scene.calls[len(results)]]))
@@ -105,6 +104,15 @@ def script_of(scenes: Mapping[str, Scene], notes: Path) -> Script:
             yield from _written(scene, _answer(scene, results, since, pictures=len(request.images)))
 
     return script
+
+
+def _cue(prompt: str) -> tuple[str, str]:
+    """The last scene that a user asked for, and what came since."""
+    turns = prompt.split("<|im_start|>")
+    for at in range(len(turns) - 1, -1, -1):
+        if turns[at].startswith("user\n") and (cue := _CUE.search(turns[at])):
+            return cue[1], "".join(turns[at + 1 :])
+    return "", ""
 
 
 def _answer(scene: Scene, results: Sequence[str], since: str, *, pictures: int) -> str:
