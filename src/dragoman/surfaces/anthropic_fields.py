@@ -60,6 +60,7 @@ STOP_SEQUENCES: Final = honoured(
     "Each ends the answer, and is not part of it; `stop_sequence` says which one did (S27).",
 )
 
+_COMPACTION: Final = "compaction"
 _BOOKKEEPING: Final = "Bookkeeping of Anthropic's platform."
 _ONE_KIND: Final = "All requests are served alike."
 
@@ -97,13 +98,19 @@ FIELDS: Final = Table(
         reader=Reader("an object", _no_thread),
         code=Code.THREAD_UNSUPPORTED,
     ),
-    refused("compaction", "ask for a summary in a message"),
+    refused(_COMPACTION, "ask for a summary in a message"),
     refused("container", "no code is run here"),
     refused("mcp_servers", "offer their tools as `tools`, and call them yourself", []),
     refused("stop", "send `stop_sequences`"),
     refused("max_tokens_to_sample", "send `max_tokens`"),
     refused("prompt", "send `messages`"),
 )
+
+COUNT_FIELDS: Final = Table(
+    *(row for row in FIELDS if row.name != _COMPACTION),
+    ignored(_COMPACTION, "The count is of the conversation as it was sent."),
+)
+"""Of a count. What asks for another kind of answer has no effect on it: Anthropic says so of ``compaction``."""
 
 SPELLING: Final[Mapping[str, str]] = MappingProxyType(
     {

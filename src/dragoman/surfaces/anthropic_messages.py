@@ -13,7 +13,7 @@ from dragoman.surfaces import anthropic_errors
 from dragoman.surfaces.anthropic_cache import has_breakpoint
 from dragoman.surfaces.anthropic_call import MessagesCall
 from dragoman.surfaces.anthropic_conversation import conversation
-from dragoman.surfaces.anthropic_fields import FIELDS, GENERATION, MAX_TOKENS, SPELLING, STOP_SEQUENCES
+from dragoman.surfaces.anthropic_fields import COUNT_FIELDS, FIELDS, GENERATION, MAX_TOKENS, SPELLING, STOP_SEQUENCES
 from dragoman.surfaces.anthropic_projector import AnthropicProjector
 from dragoman.surfaces.anthropic_thinking import display, output_format, output_spelling
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
@@ -70,7 +70,7 @@ class Messages:
 
         Raises ``InvalidRequest`` naming the field.
         """
-        form = Form(body, FIELDS, Place(strict=strict))
+        form = Form(body, COUNT_FIELDS, Place(strict=strict))
         prompt, _ = conversation(form, keep_volatile=self._keep_volatile)
         output_format(form)
         for row in GENERATION:

@@ -90,6 +90,7 @@ _BY_ID: Final = (404,)
 _CHAT: Final = Body(name="ChatCompletionRequest", table=openai_chat.FIELDS, required=("messages",))
 _COMPLETIONS: Final = Body(name="CompletionRequest", table=openai_completions.FIELDS, required=("prompt",))
 _MESSAGES: Final = Body(name="MessageRequest", table=anthropic_fields.FIELDS, required=("messages",))
+_MESSAGE_COUNT: Final = Body(name="MessageCountRequest", table=anthropic_fields.COUNT_FIELDS, required=("messages",))
 _RESPONSES: Final = Body(name="ResponseRequest", table=responses_fields.FIELDS)
 _INPUT_TOKENS: Final = Body(name="ResponseCountRequest", table=responses_fields.COUNT_FIELDS)
 _COMPACT: Final = Body(name="CompactRequest", table=responses_fields.COMPACT_FIELDS, required=("model",))
@@ -151,7 +152,7 @@ _MESSAGES_ROUTES: Final = (
         method="post",
         path="/v1/messages/count_tokens",
         summary="The tokens of the prompt that the same body would make.",
-        body=_MESSAGES,
+        body=_MESSAGE_COUNT,
         reply="MessageTokens",
         statuses=(*_WORK, 504),
         error="MessagesError",

@@ -127,6 +127,13 @@ def test_a_refused_field_may_carry_what_asks_for_nothing(row):
         assert MESSAGES.parse(BASE | {row.name: value}) == MESSAGES.parse(BASE)
 
 
+def test_a_count_takes_a_wish_for_compaction_and_is_of_the_conversation_as_sent():
+    """Anthropic's SDK says of ``compaction`` that counting accepts and ignores it."""
+    plain, _ = MESSAGES.parse_count(BASE)
+    count, ignored = MESSAGES.parse_count(BASE | {"compaction": REFUSED["compaction"]})
+    assert (count, set(ignored)) == (plain, {"max_tokens", "compaction"})
+
+
 def test_every_field_may_be_null_at_once():
     assert MESSAGES.parse({row.name: None for row in FIELDS} | BASE) == MESSAGES.parse(BASE)
 

@@ -43,6 +43,7 @@ TABLES = {
     "ChatCompletionRequest": openai_chat.FIELDS,
     "CompletionRequest": openai_completions.FIELDS,
     "MessageRequest": anthropic_fields.FIELDS,
+    "MessageCountRequest": anthropic_fields.COUNT_FIELDS,
     "ResponseRequest": responses_fields.FIELDS,
     "ResponseCountRequest": responses_fields.COUNT_FIELDS,
     "CompactRequest": responses_fields.COMPACT_FIELDS,
