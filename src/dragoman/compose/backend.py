@@ -13,13 +13,14 @@ from dragoman.compose.failure import StartFailed
 from dragoman.compose.llama_links import LlamaLinks, build_marker
 from dragoman.compose.models import served_name
 from dragoman.core.errors import EngineFailed
+from dragoman.core.request import TextPrompt
 from dragoman.core.results import ModelCard
 from dragoman.diagnosis.checks import Finding
 from dragoman.diagnosis.kernels import crashed_kernels
 from dragoman.diagnosis.machine import read_machine
 from dragoman.dialects.base import Dialect
-from dragoman.dialects.registry import dialect_for
-from dragoman.engines.base import EngineInfo
+from dragoman.dialects.registry import ENDS_OF_THOUGHT, dialect_for
+from dragoman.engines.base import Engine, EngineInfo
 from dragoman.engines.client import EngineClient, Patience
 from dragoman.engines.link import Link, LinkFactory
 from dragoman.engines.process import ProcessLink
@@ -73,7 +74,7 @@ async def open_backend(
         metrics = Metrics(max_queue=settings.max_queue, model=card.id, surfaces=surfaces)
         service = Service(
             engine=engine,
-            dialect=_dialect(settings, engine.info),
+            dialect=await _dialect(settings, engine),
             card=card,
             aliases=ALIASES,
             clock=time.monotonic,
@@ -154,8 +155,9 @@ def _card(settings: Settings, info: EngineInfo) -> ModelCard:
     )
 
 
-def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
+async def _dialect(settings: Settings, engine: EngineClient) -> Dialect:
     """The model's language. Raises ``StartFailed`` for a template or a name that cannot be used."""
+    info = engine.info
     template, source = info.chat_template, "the model's chat template"
     if settings.chat_template is not None:
         source = f"the chat template {settings.chat_template}"
@@ -169,6 +171,7 @@ def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
             template=template,
             specials=tuple(token.text for token in info.special_tokens),
             special_ids={token.text: token.id for token in info.special_tokens},
+            single_ids=await single_ids(engine),
             bos_token=info.bos_token,
             eos_token=info.eos_token,
             architecture=info.architecture,
@@ -179,6 +182,14 @@ def _dialect(settings: Settings, info: EngineInfo) -> Dialect:
     except ValueError as error:
         hint = "give a working one with --chat-template, or leave templates aside with --dialect plain"
         raise StartFailed(f"{source} cannot be used: {error}", hint=hint) from error
+
+
+async def single_ids(engine: Engine) -> dict[str, int]:
+    """Those of the texts that a dialect may want to force that are one token of the model."""
+    if "tokenize" not in engine.info.features:
+        return {}
+    found = {text: await engine.tokenize(TextPrompt(text=text, add_special=False)) for text in ENDS_OF_THOUGHT}
+    return {text: ids[0] for text, ids in found.items() if len(ids) == 1}
 
 
 def _local_time() -> datetime:

@@ -114,7 +114,8 @@ class Dialect(Protocol):
 class ModelTraits:
     """What is known of a model before its first prompt, and all that a dialect is built from.
 
-    ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans. ``architecture`` is what
+    ``specials`` are the texts of its control tokens, those that an engine recognises outside ``plain`` spans, and ``special_ids`` their
+    ids; ``single_ids`` are those of other texts that are one token in this model (``registry.ENDS_OF_THOUGHT``). ``architecture`` is what
     its file calls its own, empty where that is unknown. ``strict_messages``: a conversation that its template cannot take as it is is
     refused. ``clock`` tells the local time to templates that date their prompt.
     """
@@ -127,3 +128,4 @@ class ModelTraits:
     strict_messages: bool = False
     clock: Callable[[], datetime]
     special_ids: Mapping[str, int] = field(default_factory=dict)
+    single_ids: Mapping[str, int] = field(default_factory=dict)

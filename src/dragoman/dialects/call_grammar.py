@@ -180,16 +180,20 @@ class AnswerGrammar:
 
         Only where that is one token: a text would have to be told from the thought before it is whole.
         """
-        closer = self.lark.text(thought.closer)
-        if not self.lark.begins_with_control(thought.closer):
-            return [f"thought[lazy]: /(?s:.*){expression(thought.closer)}/"]
-        match thought.budget:
-            case 0:
-                return [f"thought: {closer}"]
-            case None:
-                return [f"thought: {ANYTHING} {closer}"]
-            case budget:
-                return [f"thought: bounded {closer}", f"bounded[max_tokens={budget}]: {ANYTHING}"]
+        spelled = expression(thought.closer)
+        token = None if thought.budget is None else self.lark.one_token(thought.closer)
+        if token is not None and thought.budget == 0:
+            return [f"thought: {token}"]
+        if token is not None:
+            within = "" if self.lark.is_control(thought.closer) else f" & ~/(?s:.*){spelled}(?s:.*)/"
+            return [
+                f"thought: bounded {token}",
+                f"bounded[max_tokens={thought.budget}]: OPEN",
+                f"OPEN: {ANYTHING}{within}",
+            ]
+        if self.lark.begins_with_control(thought.closer):
+            return [f"thought: {ANYTHING} {self.lark.text(thought.closer)}"]
+        return [f"thought[lazy]: /(?s:.*){spelled}/"]
 
 
 def _enforced(written: Written | None) -> Written:

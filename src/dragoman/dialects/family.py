@@ -76,7 +76,7 @@ class FamilyDialect:
     def _bounds_thoughts(self) -> bool:
         """Whether a budget for reasoning can be kept: only one token can end it at any place."""
         think = self.syntax.think
-        return self.reasons and think is not None and self.lark.begins_with_control(think[1])
+        return self.reasons and think is not None and self.lark.one_token(think[1]) is not None
 
     def _thought(self, conversation: Conversation, prompt: TextPrompt) -> Thought | None:
         """The reasoning that may come first."""
@@ -121,7 +121,7 @@ def build_family(
         template=template,
         clock=traits.clock,
         syntax=syntax,
-        lark=Lark(traits.specials, traits.special_ids),
+        lark=Lark(traits.specials, traits.special_ids, single=traits.single_ids),
         reasons=syntax.think is not None and any(tag in traits.template for tag in syntax.think),
         calling=syntax.table_for(calls=True),
         silent=syntax.table_for(calls=False),

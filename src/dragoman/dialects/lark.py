@@ -16,9 +16,15 @@ _META: Final = frozenset("\\.+*?()|[]{}^$#&-~/")
 
 
 class Lark:
-    """Writes expressions for one model, whose control tokens are ``specials``; ``ids`` are their ids where they are known."""
+    """Writes expressions for one model, whose control tokens are ``specials``; ``ids`` are their ids where they are known.
 
-    def __init__(self, specials: tuple[str, ...], ids: Mapping[str, int]) -> None:
+    ``single`` has the ids of other texts that are one token.
+    """
+
+    def __init__(
+        self, specials: tuple[str, ...], ids: Mapping[str, int], *, single: Mapping[str, int] | None = None
+    ) -> None:
+        self._single = single or {}
         self._specials = frozenset(specials)
         self._pattern = any_of(specials)
         self._ids = ids
@@ -35,6 +41,12 @@ class Lark:
         """What of ``text`` stands before the first control token in it; all where there is none."""
         match = self._pattern.search(text)
         return text if match is None else text[: match.start()]
+
+    def one_token(self, text: str) -> str | None:
+        """The one token that this text is, if it is: what a grammar can ask for between any two others."""
+        if text in self._specials:
+            return self.text(text)
+        return f"<[{self._single[text]}]>" if text in self._single else None
 
     def text(self, text: str) -> str:
         """Exactly this text. Raises ``Unsupported`` for a control token that no grammar can name."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
+from typing import Final
 
 from dragoman.dialects.base import Dialect, ModelTraits
 
@@ -110,6 +111,10 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
+ENDS_OF_THOUGHT: Final = ("</think>",)
+"""Texts that end the reasoning of some model, and are one token in most, but no control token."""
+
+
 def dialect_for(  # noqa: PLR0913 -- each is a fact that the caller has from another place
     *,
     template: str | None,
@@ -120,11 +125,13 @@ def dialect_for(  # noqa: PLR0913 -- each is a fact that the caller has from ano
     name: str | None = None,
     strict_messages: bool = False,
     special_ids: Mapping[str, int] | None = None,
+    single_ids: Mapping[str, int] | None = None,
     clock: Callable[[], datetime],
 ) -> Dialect:
     """The dialect called ``name``, or the one that fits the model: its family's, else its template's own, else plain.
 
-    ``architecture`` is what the model's file calls its own, and ``special_ids`` are the ids of the ``specials``. Raises ``ValueError`` for
+    ``architecture`` is what the model's file calls its own, ``special_ids`` are the ids of the ``specials``, and
+    ``single_ids`` those of ``ENDS_OF_THOUGHT`` that are one token. Raises ``ValueError`` for
     an unknown name, a broken template, and a family that needs a template where there is none.
     """
     traits = ModelTraits(
@@ -136,6 +143,7 @@ def dialect_for(  # noqa: PLR0913 -- each is a fact that the caller has from ano
         strict_messages=strict_messages,
         clock=clock,
         special_ids=special_ids or {},
+        single_ids=single_ids or {},
     )
     return _build(_named(name or _recognised(traits)), traits)
 

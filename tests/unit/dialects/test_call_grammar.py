@@ -261,41 +261,48 @@ class TestBudgetOfReasoning:
     """A bounded thought ends where its budget does, closed as the family closes it; tokens are bytes here."""
 
     SPECIALS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
-    MODEL = hermes.build(
+    CONTROL = hermes.build(
         replace(
             traits("{{ messages }}{{ tools }}<think>"),
             specials=SPECIALS,
             special_ids={text: 256 + place for place, text in enumerate(SPECIALS)},
         )
     )
+    MERELY_ONE = hermes.build(
+        replace(traits("{{ messages }}{{ tools }}<think>"), specials=(), special_ids={}, single_ids={"</think>": 257})
+    )
 
-    def takes(self, budget: int, text: str, **fields) -> bool:
+    @pytest.fixture(params=[CONTROL, MERELY_ONE], ids=["control token", "one token"])
+    def model(self, request):
+        return request.param
+
+    def takes(self, model: FamilyDialect, budget: int, text: str, **fields) -> bool:
         conversation = Conversation(
             messages=(Message(role=Role.USER, parts=(TextPart(text="Hello"),)),),
             thinking=Thinking(budget=budget),
             **fields,
         )
-        found = self.MODEL.grammar(conversation, TextPrompt(text="<think>"), None)
+        found = model.grammar(conversation, TextPrompt(text="<think>"), None)
         assert found is not None
-        return accepts(found, text, specials=self.SPECIALS)
+        return accepts(found, text, specials=self.SPECIALS if model is self.CONTROL else self.SPECIALS[:2])
 
-    def test_a_thought_within_it_is_followed_by_any_answer(self):
-        assert self.takes(8, "1 < 2\n</think>\n\nHello")
-        assert self.takes(8, "</think>Hello")
+    def test_a_thought_within_it_is_followed_by_any_answer(self, model):
+        assert self.takes(model, 8, "1 < 2\n</think>\n\nHello")
+        assert self.takes(model, 8, "</think>Hello")
 
-    def test_a_longer_one_must_close(self):
-        assert self.takes(8, "12345678</think>Hello")
-        assert not self.takes(8, "123456789</think>Hello")
+    def test_a_longer_one_must_close(self, model):
+        assert self.takes(model, 8, "12345678</think>Hello")
+        assert not self.takes(model, 8, "123456789</think>Hello")
 
-    def test_none_at_all_closes_at_once(self):
-        assert self.takes(0, "</think>Hello")
-        assert not self.takes(0, "1</think>Hello")
+    def test_none_at_all_closes_at_once(self, model):
+        assert self.takes(model, 0, "</think>Hello")
+        assert not self.takes(model, 0, "1</think>Hello")
 
-    def test_calls_follow_it_as_ever(self):
+    def test_calls_follow_it_as_ever(self, model):
         fields = {"tools": tuple(TOOLS.values()), "tool_choice": ToolChoice(mode=ToolMode.REQUIRED)}
-        assert self.takes(8, f"12345678</think>{NOW}", **fields)
-        assert not self.takes(8, f"123456789</think>{NOW}", **fields)
-        assert not self.takes(8, "12345678</think>Hello", **fields)
+        assert self.takes(model, 8, f"12345678</think>{NOW}", **fields)
+        assert not self.takes(model, 8, f"123456789</think>{NOW}", **fields)
+        assert not self.takes(model, 8, "12345678</think>Hello", **fields)
 
     def test_where_it_cannot_be_kept_it_is_told(self):
         """Without reasoning there is nothing to bound, and a closer of several tokens cannot be forced between any two."""
@@ -303,4 +310,5 @@ class TestBudgetOfReasoning:
         for dialect in (HERMES, THINKING):
             assert dialect.grammar(conversation, TextPrompt(text=""), None) is None
             assert "thinking_budget" in dialect.ignores(conversation)
-        assert "thinking_budget" not in self.MODEL.ignores(conversation)
+        for dialect in (self.CONTROL, self.MERELY_ONE):
+            assert "thinking_budget" not in dialect.ignores(conversation)
