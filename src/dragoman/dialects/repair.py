@@ -187,11 +187,12 @@ def _joined(messages: Sequence[Message]) -> Message:
 
 
 DEVELOPER_AS_SYSTEM: Final = Repair("developer_as_system", _developer_as_system)
+SYSTEM_IN_PLACE: Final = Repair("system_in_place", _system_in_place)
 
 REPAIRS: Final = (
     Repair("arguments_as_text", _arguments_as_text),
     DEVELOPER_AS_SYSTEM,
-    Repair("system_in_place", _system_in_place),
+    SYSTEM_IN_PLACE,
     Repair("system_merged", _system_merged),
     Repair("roles_joined", _roles_joined),
     Repair("system_in_user", _system_in_user),

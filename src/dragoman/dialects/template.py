@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.request import Conversation, TextPrompt
+from dragoman.core.request import Conversation, Message, Role, TextPart, TextPrompt
 from dragoman.dialects.failures import failed
 from dragoman.dialects.losses import endangers, marked
 from dragoman.dialects.pictures import loses_pictures
-from dragoman.dialects.repair import DEVELOPER_AS_SYSTEM, Messages, Repaired, first_change, least_repaired, repaired
+from dragoman.dialects.repair import (
+    DEVELOPER_AS_SYSTEM,
+    SYSTEM_IN_PLACE,
+    Messages,
+    Repair,
+    Repaired,
+    first_change,
+    least_repaired,
+    repaired,
+)
 from dragoman.dialects.runner import TemplateRunner, Written
 from dragoman.dialects.thinking import unused
+
+_LATE_SYSTEM: Final = Conversation(
+    messages=tuple(
+        Message(role=role, parts=(TextPart(text=text),))
+        for role, text in (
+            (Role.USER, "Which word comes first?"),
+            (Role.ASSISTANT, "One that asks."),
+            (Role.SYSTEM, "Speak of birds from now on."),
+            (Role.USER, "Which comes last?"),
+        )
+    )
+)
+_ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class ChatTemplate:
@@ -27,7 +51,7 @@ class ChatTemplate:
         ``strict``: what needs a repair is refused.
         """
         self._runner = TemplateRunner(source, bos_token=bos_token, eos_token=eos_token, specials=specials)
-        self._knows_developer = "developer" in source
+        self._standing = tuple(self._needed_always("developer" in source))
         self._strict = strict
 
     @property
@@ -73,11 +97,8 @@ class ChatTemplate:
             return self._writes_all(spoken(messages), now, sent=known.messages)
 
         known = Repaired(conversation.messages)
-        if not self._knows_developer:
-            # Most templates write the name of any role, so this one would not fail: its model has only never seen the name.
-            known = self._allowed(
-                conversation, repaired(known.messages, (DEVELOPER_AS_SYSTEM,)), "it knows no developer"
-            )
+        for repair, reason in self._standing:
+            known = self._also(known, self._allowed(conversation, repaired(known.messages, (repair,)), reason))
         outcome = self._outcome(spoken(known.messages), now)
         doubtful = (
             isinstance(outcome, InvalidRequest)
@@ -87,14 +108,33 @@ class ChatTemplate:
         better = least_repaired(known.messages, fits) if doubtful and not fits(known.messages) else None
         if better is not None:
             reason = outcome.message if isinstance(outcome, InvalidRequest) else "it leaves out some of the text"
-            mended = self._allowed(conversation, better, reason)
-            known = Repaired(mended.messages, (*known.words, *mended.words))
+            known = self._also(known, self._allowed(conversation, better, reason))
             outcome = self._runner.write(spoken(known.messages), now=now)
         if isinstance(outcome, InvalidRequest):
             raise outcome
         if loses_pictures(known.messages, outcome.prompt):
             raise failed("it leaves out a picture")
         return outcome, known.words
+
+    def _needed_always(self, knows_developer: bool) -> Iterator[tuple[Repair, str]]:
+        """Repairs of what this template would write, and its model has never seen or a cache could not keep; and why."""
+        if not knows_developer:
+            # Most templates write the name of any role, so this one would not fail.
+            yield DEVELOPER_AS_SYSTEM, "it knows no developer"
+        if not self._keeps_late_systems():
+            yield SYSTEM_IN_PLACE, "it knows no system turn behind others"
+
+    def _keeps_late_systems(self) -> bool:
+        """Whether a system turn is written where it stands.
+
+        Some templates gather all of them in front: a new one would change the prompt's beginning, and all that was said since would have
+        to be read again (wire.md, finding 8). Some leave it out, and some have a place for it only where a turn of the model would stand.
+        """
+        with suppress(InvalidRequest):
+            written = self._runner.attempt(_LATE_SYSTEM, now=_ANY_DAY)
+            places = [written.find(message.text) for message in _LATE_SYSTEM.messages]
+            return places == sorted(places) and -1 not in places
+        return False
 
     def _outcome(self, conversation: Conversation, now: datetime) -> Written | InvalidRequest:
         """What the template writes, or why it does not. Raises what is no fault of the template."""
@@ -116,6 +156,10 @@ class ChatTemplate:
             self._runner.attempt(conversation, now=now)
             return True
         return False
+
+    @staticmethod
+    def _also(known: Repaired, mended: Repaired) -> Repaired:
+        return Repaired(mended.messages, (*known.words, *mended.words))
 
     def _allowed(self, conversation: Conversation, mended: Repaired, reason: str) -> Repaired:
         """``mended``; raises ``InvalidRequest`` where nothing may be repaired, and would be."""

@@ -114,6 +114,40 @@ class TestRestraint:
         assert (late.text, late.repairs) == ("<s>a<u>b<a>c<u>d<u>e", ("system_in_place",))
         assert late.text.startswith(short.text.removesuffix("<u>x"))
 
+    # The first system turn of strict_turns is written in front of the last user's, as Mistral's once was, so no beginning lasts.
+    @pytest.mark.parametrize("name", sorted(TRUTH["templates"].keys() - {"strict_turns"}))
+    def test_it_changes_no_beginning_whatever_the_template_makes_of_it(self, name: str):
+        said = [("system", "a"), ("user", "b"), ("assistant", "c"), ("user", "d")]
+        source = template(name)
+        before = source.render(conversation(turns(*said), add_generation_prompt=False), now=NOW).text
+        told = turns(*said, ("assistant", "e"), ("system", "Speak of birds."), ("user", "f"))
+        after = source.render(conversation(told), now=NOW).text
+        assert after.startswith(before)
+        assert "Speak of birds." in after[len(before) :]
+
+    def test_a_template_that_gathers_what_the_system_says_gets_it_from_a_user(self):
+        """As DeepSeek's do."""
+        source = (
+            "{% for m in messages if m.role == 'system' %}[{{ m.content }}]{% endfor %}"
+            "{% for m in messages if m.role != 'system' %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+        )
+        gathering = ChatTemplate(source, bos_token="", eos_token="", specials=())
+        said = turns(
+            ("system", "a"), ("system", "b"), ("user", "c"), ("assistant", "d"), ("system", "e"), ("user", "f")
+        )
+        prompt = gathering.render(conversation(said), now=NOW)
+        assert (prompt.text, prompt.repairs) == ("[a][b]<user>c<assistant>d<user>e<user>f", ("system_in_place",))
+
+    def test_a_template_in_which_turns_alternate_never_takes_it_for_a_turn_of_the_model(self):
+        """Gemma's would write it between two user turns, and refuse it elsewhere."""
+        source = (
+            "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('no turn') }}"
+            "{% endif %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+        )
+        alternating = ChatTemplate(source, bos_token="", eos_token="", specials=())
+        prompt = alternating.render(conversation(turns(("user", "a"), ("system", "b"), ("user", "c"))), now=NOW)
+        assert (prompt.text, prompt.repairs) == ("<user>a\n\nb\n\nc", ("system_in_place", "roles_joined"))
+
     def test_instructions_that_come_first_together_stay_the_systems(self):
         chat = conversation(turns(("system", "a"), ("developer", "b"), ("user", "c"), ("developer", "d"))).messages
         in_place = next(repair for repair in REPAIRS if repair.word == "system_in_place")
