@@ -36,17 +36,18 @@ class Library:
 
 
 LIBRARIES: Final[dict[str, Library]] = {
-    "anthropic_python": Library(program="with_anthropic.py", cases=0),
-    "openai_python": Library(program="with_openai.py", cases=0),
-    "langchain": Library(program="with_langchain.py", cases=0),
-    "openai_agents": Library(program="with_openai_agents.py", cases=0),
-    "pydantic_ai": Library(program="with_pydantic_ai.py", cases=0),
-    "instructor": Library(program="with_instructor.py", cases=0),
-    "llm": Library(program="with_llm.py", cases=0),
-    "anthropic_node": Library(program="with_anthropic.mjs", cases=0),
-    "openai_node": Library(program="with_openai.mjs", cases=0),
-    "ai_sdk": Library(program="with_ai_sdk.mjs", cases=0),
-    "openai_agents_node": Library(program="with_openai_agents.mjs", cases=0),
+    "anthropic_python": Library(program="with_anthropic.py", cases=14),
+    "openai_python": Library(program="with_openai.py", cases=19),
+    "langchain": Library(program="with_langchain.py", cases=24),
+    "openai_agents": Library(program="with_openai_agents.py", cases=16),
+    "pydantic_ai": Library(program="with_pydantic_ai.py", cases=20),
+    "instructor": Library(program="with_instructor.py", cases=6),
+    "litellm": Library(program="with_litellm.py", cases=12),
+    "llm": Library(program="with_llm.py", cases=5),
+    "anthropic_node": Library(program="with_anthropic.mjs", cases=12),
+    "openai_node": Library(program="with_openai.mjs", cases=16),
+    "ai_sdk": Library(program="with_ai_sdk.mjs", cases=35),
+    "openai_agents_node": Library(program="with_openai_agents.mjs", cases=16),
 }
 
 
@@ -60,7 +61,7 @@ def play(name: str, demo: Served, player: Served, home: Path) -> list[str]:
         node = node_with(HERE / "package.json", python)
         interpreter = node.program
         program = node.put(program)
-    told = run(interpreter, program, demo.url, player.url, cwd=home, HOME=str(home))
+    told = run(interpreter, program, demo.url, player.url, cwd=home, HOME=str(home), PYTHONPATH="")
     done = _DONE.findall(told.stdout)
     if told.returncode or len(done) != library.cases:
         return [f"{len(done)} of {library.cases} cases: {', '.join(done)}", told.stdout[-4000:]]
