@@ -15,6 +15,7 @@ from dragoman.gateway.app import build_app
 from dragoman.gateway.options import GatewayOptions
 from dragoman.metrics import Metrics
 from dragoman.serving.service import Service
+from dragoman.store.base import Store
 from support.asgi import Client
 from support.hand_engine import HandEngine
 from support.memory_store import MemoryStore
@@ -39,7 +40,7 @@ class House:
         max_queue: int = 8,
         queue_timeout: float = 300.0,
         options: GatewayOptions | None = None,
-        store: MemoryStore | None = None,
+        store: Store | None = None,
     ) -> None:
         self.engine: Any = engine or HandEngine()
         self.metrics = Metrics(max_queue=max_queue, model="small", surfaces=SURFACES)
@@ -53,7 +54,7 @@ class House:
             observer=self.metrics,
         )
         self.options = options or GatewayOptions(origins=(ORIGIN,))
-        self.store = store or MemoryStore(lambda: self.now)
+        self.store: Any = store or MemoryStore(lambda: self.now)
         self.now = 1_700_000_001.9
         ids = itertools.count(0x123)
         self.app = build_app(
@@ -88,10 +89,12 @@ class House:
 
 
 @asynccontextmanager
-async def house_of(script=None, *, dialect: Dialect | None = None, **options: object) -> AsyncIterator[House]:
+async def house_of(
+    script=None, *, dialect: Dialect | None = None, store: Store | None = None, **options: object
+) -> AsyncIterator[House]:
     """A house whose engine has loaded; an hour of virtual time is the longest that a test may take."""
     engine = SimulatedEngine(script, **options)
-    house = House(engine=engine, dialect=dialect)
+    house = House(engine=engine, dialect=dialect, store=store)
     async with asyncio.timeout(3600):
         await engine.start()
         try:

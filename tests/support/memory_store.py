@@ -23,6 +23,8 @@ class MemoryStore:
         self._now = now
 
     async def save_response(self, owner: str, response: StoredResponse) -> None:
+        if (owner, response.id) not in self.responses and response.previous is not None:
+            _found(self.responses, (owner, response.previous), Code.PREVIOUS_RESPONSE_NOT_FOUND)
         self.responses[owner, response.id] = replace(response, updated_at=int(self._now()))
 
     async def response(self, owner: str, id: str) -> StoredResponse:
@@ -64,6 +66,12 @@ class MemoryStore:
     async def save_conversation(self, owner: str, conversation: StoredConversation) -> None:
         items = self._conversations.get((owner, conversation.id), (None, []))[1]
         self._conversations[owner, conversation.id] = (conversation, items)
+
+    async def change_conversation(self, owner: str, id: str, metadata: JsonObject) -> StoredConversation:
+        known, items = _found(self._conversations, (owner, id), Code.CONVERSATION_NOT_FOUND)
+        changed = replace(known, metadata=metadata)
+        self._conversations[owner, id] = (changed, items)
+        return changed
 
     async def conversation(self, owner: str, id: str) -> StoredConversation:
         return _found(self._conversations, (owner, id), Code.CONVERSATION_NOT_FOUND)[0]

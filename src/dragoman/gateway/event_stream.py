@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -25,13 +26,16 @@ def raw(headers: Mapping[str, str]) -> RawHeaders:
 
 
 class EventStream:
-    """One response. What ``keepalive`` makes is written when nothing was written for ``interval`` seconds."""
+    """One response. What ``keepalive`` makes is written when nothing was written for ``interval`` seconds.
+
+    All is written in the order in which it was asked for, so that what has numbers keeps them in order, however slow the client is.
+    """
 
     def __init__(self, send: Send, *, keepalive: Callable[[], bytes], interval: float) -> None:
         self._send = send
         self._keepalive = keepalive
-        self._writing = False
-        self._silence = Silence(self._pulse, interval=interval, busy=lambda: self._writing)
+        self._writing = asyncio.Lock()
+        self._silence = Silence(self._pulse, interval=interval, busy=self._writing.locked)
 
     async def open(self, headers: RawHeaders) -> None:
         """Commit the 200."""
@@ -40,20 +44,22 @@ class EventStream:
 
     async def write(self, events: Iterable[ServerEvent]) -> None:
         """Write events, one by one. A keep-alive, which may have a number among them, never comes between."""
-        self._writing = True
-        for event in events:
-            await self._send({"type": "http.response.body", "body": event.encode(), "more_body": True})
-        self._writing = False
+        async with self._writing:
+            for event in events:
+                await self._send({"type": "http.response.body", "body": event.encode(), "more_body": True})
         self._silence.broken()
 
     def stop(self) -> None:
-        """Write no more keep-alives."""
+        """Make no more keep-alives."""
         self._silence.stop()
 
     async def close(self) -> None:
         """End the response."""
         self.stop()
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        async with self._writing:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pulse(self) -> None:
-        await self._send({"type": "http.response.body", "body": self._keepalive(), "more_body": True})
+        event = self._keepalive()  # before it waits: whatever is made later has a later number, and waits behind it
+        async with self._writing:
+            await self._send({"type": "http.response.body", "body": event, "more_body": True})

@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, assert_never
+from weakref import WeakValueDictionary
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -62,14 +63,14 @@ class Retries:
         self._limit = limit
         self._running: dict[tuple[str, str], _Running] = {}
         self._tasks: dict[asyncio.Task[None], SharedRun] = {}
-        self._looking = asyncio.Lock()
+        self._looking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def answer(self, app: ASGIApp, key: str, body: bytes, scope: Scope) -> Answer:
         """What this key stands for; a run of ``app`` that begins now, if nothing yet. Raises ``Conflict`` when it is something else."""
         name = (caller_of(scope).isolation, key)
         digest = digest_of(scope["method"], scope["path"], body)
-        # One at a time: between the two looks, nothing may go over from those that run to those that are kept.
-        async with self._looking:
+        # One at a time for each key: two that both find nothing would both begin.
+        async with self._looking.setdefault(name, asyncio.Lock()):
             known = self._joinable(name) or await self._store.kept_reply(*name)
             if known is None:
                 run = SharedRun(app, scope, body, limit=self._limit, grace=self._grace)

@@ -20,6 +20,7 @@ class Silence:
         self._last = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._beating: asyncio.Task[None] | None = None
+        self._stopped = False
 
     def begin(self) -> None:
         """Listen from now on."""
@@ -31,11 +32,10 @@ class Silence:
         self._last = self._loop.time()
 
     def stop(self) -> None:
-        """Beat no more."""
+        """Begin no beat any more. One that has begun ends by itself: what it says may have a number, which must not be missing."""
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._beating is not None:
-            self._beating.cancel()
 
     def _arm(self) -> None:
         due = self._last + self._interval
@@ -50,4 +50,5 @@ class Silence:
         self._arm()
 
     async def _run(self) -> None:
-        await self._beat()
+        if not self._stopped:
+            await self._beat()

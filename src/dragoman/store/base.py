@@ -117,6 +117,10 @@ class Store(Protocol):
         """Begin one, or replace its metadata."""
         ...
 
+    async def change_conversation(self, owner: str, id: str, metadata: JsonObject) -> StoredConversation:
+        """Replace the metadata of one that is there; what it is now."""
+        ...
+
     async def conversation(self, owner: str, id: str) -> StoredConversation:
         """One conversation, without its items."""
         ...

@@ -92,6 +92,15 @@ class SqlStore:
 
         await self._write(work)
 
+    async def change_conversation(self, owner: str, id: str, metadata: JsonObject) -> StoredConversation:
+        def work(writing: Writing) -> StoredConversation:
+            entry = entries.need(writing.connection, owner, Kind.CONVERSATION, id, since=self._oldest)
+            changed = StoredConversation(id=id, created_at=entry.created_at, metadata=metadata)
+            conversations.save(writing, owner, changed, now=self._now())
+            return changed
+
+        return await self._write(work)
+
     async def conversation(self, owner: str, id: str) -> StoredConversation:
         return await self._read(owner, Kind.CONVERSATION, id, conversations.load)
 

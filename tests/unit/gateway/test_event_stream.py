@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -68,6 +69,39 @@ async def test_nothing_follows_the_end() -> None:
     await stream.close()
     await asyncio.sleep(60)
     assert sink.writes == []
+
+
+async def test_a_keepalive_that_has_its_number_is_not_lost_when_the_end_comes() -> None:
+    """peers.md 100: numbers without a hole, to a client that was slow just then."""
+    sink, numbers = Sink(), itertools.count()
+    stream = EventStream(sink, keepalive=lambda: b"%d" % next(numbers), interval=9.0)
+    await stream.open([])
+    sink.open.clear()
+    await asyncio.sleep(10)
+
+    async def end() -> None:
+        event = ServerEvent(b"%d" % next(numbers))
+        stream.stop()
+        await stream.write([event])
+        await stream.close()
+
+    ending = asyncio.create_task(end())
+    await asyncio.sleep(1)
+    sink.open.set()
+    await ending
+    assert [data for _, data in sink.writes] == [b"0", b"data: 1\n\n"]
+    assert sink.ended
+
+
+async def test_a_keepalive_that_is_due_just_when_the_end_comes_is_not_made() -> None:
+    sink = Sink()
+    stream = await opened(sink)
+    asyncio.get_running_loop().call_at(9.0, stream.stop)
+    await asyncio.sleep(9.0)
+    await stream.close()
+    await asyncio.sleep(1)
+    assert sink.writes == []
+    assert sink.ended
 
 
 async def test_a_client_that_takes_nothing_is_not_heaped_with_keepalives() -> None:

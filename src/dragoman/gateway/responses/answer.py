@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
-from dragoman.core.errors import ServiceError
+from dragoman.core.errors import NotFound
+from dragoman.core.json import JsonObject
 from dragoman.store.base import Store, StoredResponse
 from dragoman.surfaces.base import Stamp
 from dragoman.surfaces.responses_call import ResponsesCall, ResponsesRequest
@@ -39,28 +41,45 @@ class Answer:
         return self.projector.id
 
     async def keep(self) -> None:
-        """Save it as it is now, if the client wants it kept."""
+        """Save it as it is now, if the client wants it kept. Raises ``ServiceError``."""
         if not self.request.store:
             return
+        try:
+            await self._save(self.call.input, self.request.previous)
+        except NotFound:
+            if self.request.previous is None:
+                raise
+            # Its connection alone knows what it goes on from, or somebody has deleted that: so it gets all of it for itself.
+            await self._save((*self.call.history, *self.call.input), None)
+
+    async def note(self) -> None:
+        """Save it if the store can. An answer is told all the same, since it is there, and the client cannot mend the store."""
+        try:
+            await self.keep()
+        except Exception:
+            logger.exception("the response %s could not be stored", self.id)
+
+    async def settle(self) -> None:
+        """It has ended well: note it, and add the turn to its conversation. Done to the end even if the client leaves meanwhile."""
+        await asyncio.shield(asyncio.ensure_future(self._settle()))
+
+    async def _settle(self) -> None:
+        await self.note()
+        if self.request.conversation is None:
+            return
+        try:
+            turn = (*self.call.input, *self.projector.output_items)
+            await self._store.add_items(self.owner, self.request.conversation, turn)
+        except Exception:
+            logger.exception("the response %s could not be added to its conversation", self.id)
+
+    async def _save(self, input: tuple[JsonObject, ...], previous: str | None) -> None:
         kept = StoredResponse(
             id=self.id,
             created_at=self._stamp.created,
             body=self.projector.result(),
-            input=self.call.input,
-            previous=self.request.previous,
+            input=input,
+            previous=previous,
             background=self.request.background,
         )
         await self._store.save_response(self.owner, kept)
-
-    async def settle(self) -> None:
-        """It has ended well: save it, and add the turn to its conversation.
-
-        An answer that cannot be saved is told all the same, since it is there, and the client cannot mend the store.
-        """
-        try:
-            await self.keep()
-            if self.request.conversation is not None:
-                turn = (*self.call.input, *self.projector.output_items)
-                await self._store.add_items(self.owner, self.request.conversation, turn)
-        except ServiceError:
-            logger.exception("the response %s could not be stored", self.id)

@@ -59,6 +59,8 @@ class Context:
         """The items that the input names, by their ids. Raises ``InvalidRequest`` for one that is nowhere."""
         found: dict[str, JsonObject] = {}
         for name in request.references:
+            if name in found:  # as OpenAI does; or a short body could stand for a text of any length
+                raise InvalidRequest(f"the item {name} is named twice", code=Code.INVALID_VALUE, param="input")
             try:
                 found[name] = await self._store.find_item(owner, name)
             except NotFound:

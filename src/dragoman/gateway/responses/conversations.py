@@ -43,10 +43,8 @@ class Conversations:
     async def update(self, request: Request) -> Response:
         """Give it other metadata."""
         owner, name = _named(request)
-        known = await self._store.conversation(owner, name)
         metadata = conversations.parse_update(await self._body(request), strict=self._strict)
-        changed = StoredConversation(id=name, created_at=known.created_at, metadata=metadata)
-        await self._store.save_conversation(owner, changed)
+        changed = await self._store.change_conversation(owner, name, metadata)
         return json_reply(self._object(changed))
 
     async def delete(self, request: Request) -> Response:

@@ -80,7 +80,6 @@ class CreateResponse:
                 events = projector.feed(event)
                 if isinstance(event, Finished):
                     line.disarm()
-                    stream.stop()  # nothing may come between: the events have their numbers
                     await answer.settle()  # first: with its last event a client may go on from it
                 await stream.write(events)
         except ServiceError as error:

@@ -39,6 +39,7 @@ class Run:
         self.resumable = resumable
         self._queued: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stopping = False
+        self._cancelling = False
         self._over = False
         self._task: asyncio.Task[None] | None = None
 
@@ -56,10 +57,13 @@ class Run:
         return b""
 
     async def cancel(self) -> None:
-        """End it before its time; returns when it has ended."""
-        if self._task is not None:
+        """End it before its time, unless it has ended; returns when it is saved as it ended. Whoever comes second waits with the first."""
+        if self._task is None:
+            return
+        if not (self._cancelling or self._over):
+            self._cancelling = True
             self._task.cancel()
-            await asyncio.wait((self._task,))
+        await self.ended()
 
     async def stop(self) -> None:
         """The server ends: the response fails."""
@@ -67,16 +71,18 @@ class Run:
         await self.cancel()
 
     async def ended(self) -> None:
-        """Wait for its end."""
+        """Wait for its end, and until it is saved."""
         if self._task is not None:
             await asyncio.wait((self._task,))
 
     async def _work(self, begin: Begin) -> None:
-        generation: Generation | None = None
         try:
             async with self._heartbeat():
                 generation = await begin(self._on_queued)
-                await self._follow(generation)
+                try:
+                    await self._follow(generation)
+                finally:
+                    await generation.aclose()
         except ServiceError as error:
             await self._refused(error)
         except asyncio.CancelledError:
@@ -84,9 +90,6 @@ class Run:
         except Exception:
             logger.exception("a background response failed by our own mistake")
             await self._refused(mistake())
-        finally:
-            if generation is not None:
-                await generation.aclose()
         await self._save_events()
 
     def _on_queued(self) -> None:
@@ -95,10 +98,12 @@ class Run:
 
     async def _refused(self, error: ServiceError) -> None:
         """Whoever started it hears of it as an error of his request, if he still waits; else the response has failed."""
+        if self._over:
+            return
         if self._queued.done():
             self._over = True
             self._write(self.answer.projector.fail(error))
-            await self.answer.keep()
+            await self.answer.note()
         else:
             self._queued.set_exception(error)
 
@@ -108,7 +113,7 @@ class Run:
             if not isinstance(event, Finished):
                 self._write(events)
                 if isinstance(event, Accepted):
-                    await self.answer.keep()
+                    await self.answer.note()
                 continue
             self._over = True
             try:
@@ -117,8 +122,7 @@ class Run:
                 self._write(events)
 
     async def _cancelled(self) -> None:
-        if self._over:  # too late: it has ended, and is only being saved
-            await self.answer.keep()
+        if self._over:  # nobody of ours: the loop itself ends
             return
         self._over = True
         if self._stopping:
@@ -127,21 +131,21 @@ class Run:
         else:
             self._write(self.answer.projector.cancelled())
         self._on_queued()
-        await self.answer.keep()
+        await self.answer.note()
 
     @asynccontextmanager
     async def _heartbeat(self) -> AsyncIterator[None]:
         async def beat() -> None:
             while True:
                 await asyncio.sleep(HEARTBEAT_SECONDS)
-                await self.answer.keep()
+                await self.answer.note()
 
         task = asyncio.create_task(beat())
         try:
             yield
         finally:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ServiceError):
+            with contextlib.suppress(asyncio.CancelledError):
                 await task
 
     def _write(self, events: list[ServerEvent]) -> None:
@@ -154,7 +158,10 @@ class Run:
             StoredEvent(sequence=number, name=event.event or "", data=event.data)
             for number, event in enumerate(self.broadcast.events)
         ]
-        await self._store.append_events(self.answer.owner, self.answer.id, events)
+        try:
+            await self._store.append_events(self.answer.owner, self.answer.id, events)
+        except Exception:
+            logger.exception("the events of %s could not be stored", self.answer.id)
 
 
 class Runs:
@@ -166,12 +173,17 @@ class Runs:
 
     async def start(self, answer: Answer, begin: Begin, *, resumable: bool) -> Run:
         """Begin one. Raises ``ServiceError`` for what is wrong with it, or when there is no room."""
-        run = Run(answer, self._store, resumable=resumable)
-        await run.start(begin)
-        await answer.keep()
-        self._runs[answer.owner, answer.id] = run
-        watcher = asyncio.ensure_future(run.ended())
-        watcher.add_done_callback(lambda _: self._runs.pop((answer.owner, answer.id), None))
+        name = (answer.owner, answer.id)
+        self._runs[name] = run = Run(answer, self._store, resumable=resumable)
+        try:
+            await run.start(begin)
+            await answer.keep()
+        except BaseException:
+            await run.cancel()  # nobody could ever ask for it
+            raise
+        finally:
+            watcher = asyncio.ensure_future(run.ended())
+            watcher.add_done_callback(lambda _: self._runs.pop(name))
         return run
 
     def find(self, owner: str, id: str) -> Run | None:

@@ -11,19 +11,21 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dragoman.core.errors import Code, InvalidRequest, Overloaded, ServiceError
 from dragoman.core.events import Accepted, ChoiceFinished, Finished, FinishReason, GenerationEvent
 from dragoman.core.json import JsonObject
+from dragoman.core.limits import MAX_BODY_BYTES
 from dragoman.gateway.answering import Answering, mistake
 from dragoman.gateway.body import decode_object
 from dragoman.gateway.caller import caller_of
+from dragoman.gateway.hangup import ClientGone
 from dragoman.gateway.middleware.request_id import request_id_of
 from dragoman.gateway.responses.answer import Answer
 from dragoman.gateway.responses.desk import ResponsesDesk
@@ -43,6 +45,12 @@ MAX_WAITING: Final = 4
 MAX_TURNS: Final = 16
 """Turns that a connection remembers: a client goes on from its last one, or from one of the last."""
 
+MAX_TURN_BYTES: Final = MAX_BODY_BYTES
+"""Of the messages that began them, together."""
+
+FAREWELL_SECONDS: Final = 10.0
+"""For a client to take the last message of its connection."""
+
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -50,22 +58,29 @@ class Turns:
     """The turns of one connection that the client does not want stored, the latest last."""
 
     def __init__(self) -> None:
-        self._turns: OrderedDict[str, tuple[JsonObject, ...]] = OrderedDict()
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
 
     def history(self, id: str) -> tuple[JsonObject, ...] | None:
         """All items up to and including the output of this response, if it was one of these."""
-        return self._turns.get(id)
+        turn = self._turns.get(id)
+        return None if turn is None else turn.items
 
-    def remember(self, id: str, items: tuple[JsonObject, ...]) -> None:
-        """A turn that ended well; the oldest makes room."""
-        self._turns[id] = items
-        while len(self._turns) > MAX_TURNS:
+    def remember(self, id: str, items: tuple[JsonObject, ...], size: int) -> None:
+        """A turn that ended well, and began with a message of ``size`` bytes; the oldest make room."""
+        self._turns[id] = _Turn(items=items, size=size)
+        while len(self._turns) > MAX_TURNS or sum(turn.size for turn in self._turns.values()) > MAX_TURN_BYTES:
             self._turns.popitem(last=False)
 
     def forget(self, id: str | None) -> None:
         """What failed to go on cannot be gone on from again: the client has to begin anew."""
         if id is not None:
             self._turns.pop(id, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    items: tuple[JsonObject, ...]
+    size: int
 
 
 class ResponsesSocket:
@@ -96,24 +111,28 @@ class _Connection:
         try:
             async with asyncio.timeout(LIFE_SECONDS):
                 await self._listen()
-        except WebSocketDisconnect:
+        except ClientGone:
             logger.debug("the client closed its socket")
         except TimeoutError:
-            limit = InvalidRequest(
-                "this connection is an hour old: open another one", code=Code.CONNECTION_LIMIT_REACHED
-            )
-            await self._refuse(limit)
-            await self._socket.close(1000)
+            worker.cancel()  # it may be in the middle of a write that its client does not take
+            await self._part()
         finally:
             worker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await worker
 
+    async def _part(self) -> None:
+        limit = InvalidRequest("this connection is an hour old: open another one", code=Code.CONNECTION_LIMIT_REACHED)
+        with contextlib.suppress(TimeoutError, ClientGone, WebSocketDisconnect):
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await self._refuse(limit)
+                await self._socket.close(1000)
+
     async def _listen(self) -> None:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(message.get("code", 1000))
+                raise ClientGone
             text = message.get("text")
             try:
                 self._inbox.put_nowait(message["bytes"] if text is None else text)
@@ -123,14 +142,9 @@ class _Connection:
                 )
 
     async def _work(self) -> None:
-        while True:
-            message = await self._inbox.get()
-            try:
-                await self._answer(message)
-            except (WebSocketDisconnect, RuntimeError):
-                if self._socket.client_state is WebSocketState.CONNECTED:
-                    raise
-                return  # the client left while something was sent
+        with contextlib.suppress(ClientGone):  # who listens hears of it, too
+            while True:
+                await self._answer(await self._inbox.get())
 
     async def _answer(self, message: str | bytes) -> None:
         request: ResponsesRequest | None = None
@@ -148,12 +162,12 @@ class _Connection:
                 call = _silenced(call)
             generation = await self._answering.begin(call, surface=self._desk.surface.name, scope=self._socket.scope)
             try:
-                await self._tell(request, call, generation)
+                await self._tell(request, call, generation, size=len(message))
             finally:
                 await generation.aclose()
         except ServiceError as error:
             await self._failed(request, error)
-        except (WebSocketDisconnect, RuntimeError):
+        except ClientGone:
             raise
         except Exception:
             logger.exception("a message failed by our own mistake")
@@ -163,10 +177,10 @@ class _Connection:
         self._turns.forget(request.previous if request is not None else None)
         await self._refuse(error)
 
-    async def _tell(self, request: ResponsesRequest, call: ResponsesCall, generation: Generation) -> None:
+    async def _tell(self, request: ResponsesRequest, call: ResponsesCall, generation: Generation, *, size: int) -> None:
         answer = self._desk.answer(request, call, self._socket.scope)
         silence = Silence(
-            lambda: self._send([answer.projector.beat()]),
+            lambda: self._beat(answer.projector.beat()),
             interval=self._answering.options.keepalive,
             busy=self._writing.locked,
         )
@@ -176,21 +190,35 @@ class _Connection:
                 events = answer.projector.feed(event)
                 if isinstance(event, Finished):
                     silence.stop()  # nothing may come between: the events have their numbers
-                    await self._remember(answer)
+                    await self._remember(answer, size)
                 await self._send(events)
                 silence.broken()
         except ServiceError as error:
             silence.stop()
-            self._turns.forget(request.previous)
-            await self._send(answer.projector.fail(error))
+            await self._break(answer, error)
+        except ClientGone:
+            raise
+        except Exception:
+            logger.exception("an answer failed by our own mistake")
+            silence.stop()
+            await self._break(answer, mistake())
         finally:
             silence.stop()
 
-    async def _remember(self, answer: Answer) -> None:
+    async def _break(self, answer: Answer, error: ServiceError) -> None:
+        self._turns.forget(answer.request.previous)
+        await self._send(answer.projector.fail(error))
+
+    async def _beat(self, event: ServerEvent) -> None:
+        with contextlib.suppress(ClientGone):
+            await self._send([event])
+
+    async def _remember(self, answer: Answer, size: int) -> None:
         if answer.request.store:
             await answer.settle()
         else:
-            self._turns.remember(answer.id, (*answer.call.history, *answer.call.input, *answer.projector.output_items))
+            items = (*answer.call.history, *answer.call.input, *answer.projector.output_items)
+            self._turns.remember(answer.id, items, size)
 
     async def _refuse(self, error: ServiceError) -> None:
         """An error that belongs to no response: in OpenAI's shape, and with what Open Responses asks for."""
@@ -199,10 +227,14 @@ class _Connection:
         await self._send([ServerEvent(_encode(body), event="error")])
 
     async def _send(self, events: list[ServerEvent]) -> None:
-        async with self._writing:
-            for event in events:
-                if event.event is not None:  # a message has its own end, so there is no [DONE]
-                    await self._socket.send_text(event.data.decode())
+        """Raises ``ClientGone``. What is sent first has the lower numbers, so nothing may wait between making and sending events."""
+        try:
+            async with self._writing:
+                for event in events:
+                    if event.event is not None:  # a message has its own end, so there is no [DONE]
+                        await self._socket.send_text(event.data.decode())
+        except (WebSocketDisconnect, RuntimeError):  # the write failed, or an earlier one had
+            raise ClientGone from None
 
 
 def _body(message: str | bytes) -> JsonObject:
