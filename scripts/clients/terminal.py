@@ -64,7 +64,7 @@ class Terminal:
 
 def installed(name: str) -> Node:
     """The agent of this name and its Node. Raises ``CalledProcessError`` where it cannot be installed."""
-    return node_with(AGENTS / f"{name}.json", python_with(AGENTS / "node.txt"))
+    return node_with(AGENTS / f"{name}.json", python_with(AGENTS / "node.txt"), scripts=True)
 
 
 def workplace(home: Path) -> Path:
