@@ -7,7 +7,7 @@ another one. Tokens 0 to 255 are bytes, ``END`` ends an answer. After a full sto
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from zlib import crc32
 
@@ -124,8 +124,10 @@ class HashBackend:
     def groups(self, runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
         return [runs] if runs else []
 
-    def compute(self, runs: tuple[Run, ...]) -> Computed:
+    def compute(self, runs: tuple[Run, ...], working: Callable[[], None]) -> Computed:
         self.entered.put(runs)
+        if any(run.content is not None for run in runs):
+            working()
         none = np.empty((0, SIZE), np.float32)
         wanted = sum(len(run.tokens) for run in runs)
         if self._cells is not None and sum(map(len, self._held.values())) + wanted > self._cells:

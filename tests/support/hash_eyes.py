@@ -16,11 +16,12 @@ class HashEyes:
 
     def __init__(self, *, held: bool = False, most: int = 100, blind: bool = False) -> None:
         self.encoded: list[Patch] = []
+        self.forgotten: list[Patch] = []
         self.asked: SimpleQueue[Patch] = SimpleQueue()
         self._held = held
         self._most = most
         self._blind = blind
-        self._waiting: list[tuple[Patch, Callable[[], bool], Callable[[BadImage | None], None]]] = []
+        self._waiting: list[tuple[Patch, Callable[[BadImage | None], None]]] = []
 
     def look(self, image: EngineImage) -> list[int | Patch]:
         pixels = image.width * image.height
@@ -28,16 +29,19 @@ class HashEyes:
             raise BadImage(f"it has {pixels} pixels")
         return [BEGIN, Patch(pixels, image), END]
 
-    def encode(self, patch: Patch, wanted: Callable[[], bool], done: Callable[[BadImage | None], None]) -> None:
-        self._waiting.append((patch, wanted, done))
+    def encode(self, patch: Patch, done: Callable[[BadImage | None], None]) -> None:
+        self._waiting.append((patch, done))
         if not self._held:
             self.let_go()
         self.asked.put(patch)
 
+    def forget(self, patch: Patch) -> None:
+        self.forgotten.append(patch)
+
     def let_go(self) -> None:
         """Encode what waits and is wanted."""
         waiting, self._waiting = self._waiting, []
-        for patch, wanted, done in waiting:
-            if wanted():
+        for patch, done in waiting:
+            if patch not in self.forgotten:
                 self.encoded.append(patch)
             done(BadImage("it is too dark") if self._blind else None)

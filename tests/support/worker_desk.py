@@ -12,7 +12,7 @@ from typing import Self
 
 from dragoman.core.json import Json
 from dragoman.engines.backend import Backend
-from dragoman.engines.worker import Worker
+from dragoman.engines.worker import SIGN_SECONDS, Worker
 from dragoman.protocol import EngineSession, GatewaySession
 from dragoman.protocol.frames import (
     Caps,
@@ -65,6 +65,7 @@ class WorkerDesk:
         cells: int | None = None,
         sees: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        sign_seconds: float = SIGN_SECONDS,
     ) -> None:
         options = SchedulerOptions(sequences=sequences, prefill_chunk=prefill_chunk, cells=cells, copy_cost=1)
         source, self._commands = os.pipe()
@@ -74,7 +75,16 @@ class WorkerDesk:
         greeting: list[Frame] = [Ready(), Caps(caps), Model({}), Telemetry("STAT", True, "0 0.00 0.0 0.00")]
         os.write(sink, b"".join(map(session.encode, greeting)))
         scheduler = Scheduler(options, PrefixCache())
-        worker = Worker(session, scheduler, backend, slots=SLOTS, source=source, sink=sink, clock=clock)
+        worker = Worker(
+            session,
+            scheduler,
+            backend,
+            slots=SLOTS,
+            source=source,
+            sink=sink,
+            clock=clock,
+            sign_seconds=sign_seconds,
+        )
         self._ends = (source, sink)
         self._gateway = GatewaySession()
         self._open = True

@@ -129,8 +129,11 @@ class Backend(Protocol):
         """Share a step's runs out to the calls of ``compute`` that do them fastest, those first that others wait for."""
         ...
 
-    def compute(self, runs: tuple[Run, ...]) -> Computed:
-        """Compute one group's tokens. Raises ``RuntimeError`` if the model fails for good."""
+    def compute(self, runs: tuple[Run, ...], working: Callable[[], None]) -> Computed:
+        """Compute one group's tokens. Raises ``RuntimeError`` if the model fails for good.
+
+        ``working`` is called between the parts of a picture, which may together take minutes.
+        """
         ...
 
     def interrupt(self) -> None:

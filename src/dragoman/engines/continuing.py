@@ -45,7 +45,7 @@ class Continuation:
         self._sampler = prepare(
             intake.sampling, min_tokens=intake.min_tokens, stop_token_ids=intake.stop_token_ids, vocabulary=vocabulary
         )
-        self._said = words(sequence.prompt)
+        self._said = words(sequence.prompt) if sequence.stretches else sequence.prompt
         self._forced: deque[int] = deque()
         """What must come next: the constraint knows of it already."""
 

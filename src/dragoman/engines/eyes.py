@@ -28,9 +28,10 @@ class Eyes(Protocol):
         """What stands for a picture in a prompt: patches, and the tokens that the model wants around them. Raises ``BadImage``."""
         ...
 
-    def encode(self, patch: Patch, wanted: Callable[[], bool], done: Callable[[BadImage | None], None]) -> None:
-        """Prepare a patch for ``compute``, beside the model; it may take seconds. ``done`` is called once, from any thread.
+    def encode(self, patch: Patch, done: Callable[[BadImage | None], None]) -> None:
+        """Prepare a patch for ``compute``, beside the model; it may take seconds. ``done`` is called once, from any thread."""
+        ...
 
-        ``wanted`` is asked right before the work: what nobody wants any more is not done.
-        """
+    def forget(self, patch: Patch) -> None:
+        """Nobody wants it any more: what it is made from may go, and it is not prepared where that has not begun."""
         ...

@@ -7,12 +7,14 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from dragoman.protocol import EngineSession, RemoteProtocolError
 from dragoman.protocol.frames import BadCommand, Command
 
 T = TypeVar("T")
+
+Arrival: TypeAlias = Command | BadCommand | RemoteProtocolError | T | None
 
 READ_BYTES: Final = 1 << 16
 
@@ -26,9 +28,7 @@ class Inbox(Generic[T]):
 
     session: EngineSession
     lock: threading.Lock = field(default_factory=threading.Lock)
-    arrivals: queue.SimpleQueue[Command | BadCommand | RemoteProtocolError | T | None] = field(
-        default_factory=queue.SimpleQueue
-    )
+    arrivals: queue.SimpleQueue[Arrival[T]] = field(default_factory=queue.SimpleQueue)
 
     def read(self, descriptor: int, arrived: Callable[[Command | BadCommand], None]) -> None:
         """Read until the input ends; runs on a thread of its own, and calls ``arrived`` there."""

@@ -65,6 +65,8 @@ def _read_submit(command: Submit, vocabulary: Vocabulary, context: int, eyes: Ey
         options, temperature=command.temperature, top_p=command.top_p, vocabulary_size=vocabulary.size
     )
     if command.ids:
+        if command.images or "images" in options:
+            raise Refused("BAD_REQUEST", "images can not stand between ids")
         pictured = Pictured(tokens=_ids(command.payload, vocabulary.size))
     else:
         pictured = _look(command.payload, options, command.images, vocabulary, eyes)

@@ -8,6 +8,7 @@ before all of its own are there.
 from __future__ import annotations
 
 import os
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import Literal
 from dragoman.engines.backend import Backend, BadGrammar, Compiled, Logits, Row
 from dragoman.engines.continuing import Continuation, NotFinite, Token
 from dragoman.engines.eyes import BadImage, Patch
-from dragoman.engines.inbox import Inbox
+from dragoman.engines.inbox import Arrival, Inbox
 from dragoman.engines.intake import Intake, Refused, read_detokenize, read_submit, read_tokenize
 from dragoman.engines.sampling import numeric
 from dragoman.protocol import EngineSession, RemoteProtocolError
@@ -49,6 +50,9 @@ from dragoman.scheduler.sequence import Sequence
 
 INTERRUPT_ROWS = 32
 """A step with fewer rows ends sooner than it could be interrupted and done again."""
+
+SIGN_SECONDS = 10.0
+"""A loop that waits for pictures says so as often: they may take minutes, and a gateway takes two of silence for a hang."""
 
 _STATM = Path("/proc/self/statm")
 
@@ -80,7 +84,7 @@ class _Prepared:
 class Worker:
     """Serves one session over two file descriptors until its input ends and its last request is done."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one seam
         self,
         session: EngineSession,
         scheduler: Scheduler,
@@ -90,6 +94,7 @@ class Worker:
         source: int = 0,
         sink: int = 1,
         clock: Callable[[], float] = time.monotonic,
+        sign_seconds: float = SIGN_SECONDS,
     ) -> None:
         self._inbox: Inbox[_Prepared] = Inbox(session)
         self._session = session
@@ -103,6 +108,7 @@ class Worker:
         self._output = bytearray()
         self._interruptible: frozenset[int] = frozenset()
         self._clock = clock
+        self._sign_seconds = sign_seconds
         self._ended = False
 
     def run(self) -> None:
@@ -124,16 +130,22 @@ class Worker:
         """Handle what has arrived; wait for something if there is nothing else to do."""
         arrivals = self._inbox.arrivals
         while (not self._ended or self._preparing) and (not self._scheduler.busy or not arrivals.empty()):
-            match arrivals.get():
-                case None:
-                    self._ended = True
-                case RemoteProtocolError() as error:
-                    raise error
-                case _Prepared(job, result):
-                    self._begin(job, result)
-                case command:
-                    self._handle(command)
+            try:
+                self._take(arrivals.get(timeout=self._sign_seconds if self._preparing else None))
+            except queue.Empty:
+                self._write_sign()
             self._flush()
+
+    def _take(self, arrival: Arrival[_Prepared]) -> None:
+        match arrival:
+            case None:
+                self._ended = True
+            case RemoteProtocolError() as error:
+                raise error
+            case _Prepared(job, result):
+                self._begin(job, result)
+            case command:
+                self._handle(command)
 
     def _handle(self, command: Command | BadCommand) -> None:
         vocabulary = self._backend.vocabulary
@@ -200,13 +212,9 @@ class Worker:
         for stretch in stretches:
             assert eyes is not None
             assert isinstance(stretch.content, Patch)
-            eyes.encode(stretch.content, partial(self._runs, job), partial(self._prepared, job))
+            eyes.encode(stretch.content, partial(self._prepared, job))
         if grammar is not None:
             self._backend.grammars.compile(grammar, partial(self._prepared, job))
-
-    def _runs(self, job: _Job) -> bool:
-        """Whether a job has not ended; asked by other threads, too."""
-        return self._jobs.get(job.sequence.id) is job
 
     def _prepared(self, job: _Job, result: Compiled | BadImage | None) -> None:
         """Called from another thread, or from within ``compile`` and ``encode``."""
@@ -214,7 +222,7 @@ class Worker:
 
     def _begin(self, job: _Job, result: Compiled | BadImage | None) -> None:
         """Schedule a job once all is there, unless it has ended in the meantime."""
-        if not self._runs(job):
+        if self._jobs.get(job.sequence.id) is not job:
             return
         match result:
             case BadGrammar():
@@ -224,8 +232,7 @@ class Worker:
                 self._end(job, Error(job.sequence.id, "BAD_IMAGE", str(result)))
                 return
             case None:
-                # Pictures take seconds, and a gateway counts the silence of an engine that has work.
-                self._write(Telemetry("PERF", known=True, text=f"image {job.sequence.id}"))
+                self._write_sign()
             case constraint:
                 job.continuation.constraint = constraint
         job.awaited -= 1
@@ -257,7 +264,7 @@ class Worker:
             self._interruptible = frozenset(run.sequence.id for run in runs)
 
     def _compute(self, runs: tuple[Run, ...]) -> Literal["done", "interrupted", "full"]:
-        computed = self._backend.compute(runs)
+        computed = self._backend.compute(runs, self._sign)
         self._interruptible = frozenset()
         if computed.status == "done":
             self._scheduler.advance(runs)
@@ -348,10 +355,26 @@ class Worker:
     def _end(self, job: _Job, frame: Done | Error, *, keep: bool = True) -> None:
         del self._jobs[job.sequence.id]
         self._preparing.discard(job.sequence.id)
+        self._forget_pictures(job)
         self._scheduler.finish(job.sequence, keep=keep)
         self._write(frame)
 
+    def _forget_pictures(self, job: _Job) -> None:
+        eyes = self._backend.eyes
+        for stretch in job.sequence.stretches:
+            assert eyes is not None
+            assert isinstance(stretch.content, Patch)
+            eyes.forget(stretch.content)
+
     # --- output ------------------------------------------------------------------------------------------------------
+
+    def _sign(self) -> None:
+        self._write_sign()
+        self._flush()
+
+    def _write_sign(self) -> None:
+        """Say that pictures are being encoded or computed: a gateway counts the silence of an engine that has work."""
+        self._write(Telemetry("PERF", known=True, text="images"))
 
     def _write(self, frame: Frame) -> None:
         with self._inbox.lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,9 +106,30 @@ def test_a_request_that_is_cancelled_meanwhile_is_not_looked_at_any_more() -> No
         eyes.asked.get(timeout=20)
         desk.send(Cancel(1))
         assert desk.until_ended(1)[1] == [Error(1, "CANCELLED")]
+        assert [patch.positions for patch in eyes.forgotten] == [
+            1
+        ]  # its pixels need not wait for what is encoded before it
         eyes.let_go()
         assert ids_of(desk.ask(submit(2, "hello", 4))) == continuation(b"hello", 4)
         assert eyes.encoded == []
+
+
+def test_an_engine_says_that_it_lives_for_as_long_as_one_picture_takes() -> None:
+    """A gateway takes 120 s of silence for a hang, and a large picture takes longer on a slow machine."""
+    eyes = HashEyes(held=True)
+    with WorkerDesk(HashBackend(eyes=eyes), sees=True, sign_seconds=0.01) as desk:
+        desk.send(seeing(1, "*b", (7,)))
+        assert [type(desk.next()) for _ in range(3)] == [Telemetry] * 3
+        eyes.let_go()
+        assert done_of(desk.until_ended(1)[1]).emitted == 3
+
+
+def test_an_engine_says_that_it_lives_while_it_computes_a_picture(desk: WorkerDesk) -> None:
+    desk.send(seeing(1, "*b", (7,)))
+    kinds = [type(desk.next()) for _ in range(4)]
+    assert kinds.count(Telemetry) == 2  # it is encoded; then, between parts of it, before anything of the answer
+    assert Data not in kinds
+    assert done_of(desk.until_ended(1)[1]).emitted == 3
 
 
 def test_several_pictures_are_all_waited_for() -> None:
@@ -131,8 +153,9 @@ def test_penalties_look_at_words_and_not_at_pictures(desk: WorkerDesk) -> None:
         (seeing(1, "a*b"), "BAD_REQUEST", "images "),
         (seeing(1, "ab", (7,)), "BAD_REQUEST", "images "),
         (seeing(1, "a*b", (7,), echo=0), "BAD_REQUEST", "echo "),
+        (replace(seeing(1, "5* 6", (7,)), ids=True), "BAD_REQUEST", "images "),
     ],
-    ids=["too large", "no picture", "no place", "echo"],
+    ids=["too large", "no picture", "no place", "echo", "ids"],
 )
 def test_what_can_not_be_done_with_a_picture_is_refused_by_name(desk: WorkerDesk, command, code, words) -> None:
     refused, detail = error_of(desk.ask(command))

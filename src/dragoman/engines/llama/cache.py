@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import llama_cpp.llama_cpp as lib
 import numpy as np
@@ -146,10 +146,12 @@ class LlamaCache:
                 self._cut(run.seq_id, run.end)
         return Computed("done", self._logits(sum(run.outputs for run in runs)))
 
-    def see(self, run: Run, picture: Seen, projector: Projector) -> Computed:
-        """Compute a picture that is encoded. Raises ``RuntimeError`` when the model fails for good."""
+    def see(self, run: Run, picture: Seen, projector: Projector, working: Callable[[], None]) -> Computed:
+        """Compute a picture that is encoded, ``working`` after each part. Raises ``RuntimeError`` when the model fails for good."""
         position = self._positions.of(run.seq_id, run.start)
-        status = projector.decode(self._context, picture, seq_id=run.seq_id, position=position, rows=self._rows)
+        status = projector.decode(
+            self._context, picture, seq_id=run.seq_id, position=position, rows=self._rows, working=working
+        )
         if status in {_DECODE_FULL, _DECODE_ABORTED}:
             self._cut(run.seq_id, run.start)  # a long one is computed in parts
             return Computed("full" if status == _DECODE_FULL else "interrupted", self._no_logits())

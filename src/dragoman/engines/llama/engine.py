@@ -146,13 +146,13 @@ class LlamaEngine:
         texts = tuple(run for run in runs if run.content is None)
         return [*self.trial.layout.groups(texts), *((run,) for run in runs if run.content is not None)]
 
-    def compute(self, runs: tuple[Run, ...]) -> Computed:
+    def compute(self, runs: tuple[Run, ...], working: Callable[[], None]) -> Computed:
         """Compute one group."""
         match runs[0].content:
             case None:
                 return self._cache.compute(runs)
             case Patch(content=Seen() as picture) if self._projector is not None:
-                return self._cache.see(runs[0], picture, self._projector)
+                return self._cache.see(runs[0], picture, self._projector, working)
             case other:
                 raise TypeError(f"{other!r} is no picture of this engine's")
 

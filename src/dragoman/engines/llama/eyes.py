@@ -27,7 +27,6 @@ KEPT_BYTES: Final = 256 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class _Task:
     seen: Seen
-    wanted: Callable[[], bool]
     done: Callable[[BadImage | None], None]
 
 
@@ -51,22 +50,29 @@ class LlamaEyes:
                 raise BadImage(f"it takes {longest} positions at once, and {self._limit} are possible")
         return parts
 
-    def encode(self, patch: Patch, wanted: Callable[[], bool], done: Callable[[BadImage | None], None]) -> None:
+    def encode(self, patch: Patch, done: Callable[[BadImage | None], None]) -> None:
         """Have a patch encoded; ``done`` is called from the thread that does it."""
         assert isinstance(patch.content, Seen)
-        self._tasks.put(_Task(patch.content, wanted, done))
+        self._tasks.put(_Task(patch.content, done))
+
+    def forget(self, patch: Patch) -> None:
+        """Let the pixels go at once: what was cancelled may wait behind a picture that takes seconds."""
+        assert isinstance(patch.content, Seen)
+        patch.content.image = None
 
     def _work(self) -> None:
         while True:
             task = self._tasks.get()
-            task.done(self._see(task.seen) if task.wanted() else BadImage("nobody wants it any more"))
+            task.done(self._see(task.seen))
             if self._tasks.empty():
                 self._opened = ("", [])  # pixels take more room than what becomes of them
 
     def _see(self, seen: Seen) -> BadImage | None:
-        assert seen.image is not None
+        image = seen.image
+        if image is None:
+            return BadImage("nobody wants it any more")
         try:
-            seen.embedding = self._embedding(seen.image, seen.index)
+            seen.embedding = self._embedding(image, seen.index)
         except BadImage as error:
             return error
         seen.image = None  # its pixels are of no use any more

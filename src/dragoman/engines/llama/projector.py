@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -43,7 +44,7 @@ class Chunk:
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """The ``index``-th part of a picture in a prompt. ``embedding`` is None until it is encoded, and ``image`` from then on."""
+    """The ``index``-th part of a picture in a prompt. ``embedding`` is None until it is encoded, ``image`` from then on, or once nobody wants it."""
 
     chunk: Chunk
     index: int
@@ -108,10 +109,24 @@ class Projector:
             raise BadImage("its embedding is missing")
         return np.ctypeslib.as_array(pointer, (chunk.positions * self._width,)).copy()
 
-    def decode(self, context: lib.llama_context_p, seen: Seen, *, seq_id: int, position: int, rows: int) -> int:
-        """Compute an encoded chunk in a sequence, ``rows`` at a time at most: what ``llama_decode`` would return."""
+    def decode(
+        self,
+        context: lib.llama_context_p,
+        seen: Seen,
+        *,
+        seq_id: int,
+        position: int,
+        rows: int,
+        working: Callable[[], None],
+    ) -> int:
+        """Compute an encoded chunk in a sequence, at most ``rows`` before each ``working``: what ``llama_decode`` would return."""
         assert seen.embedding is not None
         after = lib.llama_pos(0)
+
+        def decoded(_rows: object, _data: object) -> int:
+            working()
+            return 0
+
         status: int = mtmd.mtmd_helper_decode_image_chunk(
             self._context,
             context,
@@ -121,7 +136,7 @@ class Projector:
             seq_id,
             rows,
             ctypes.byref(after),
-            mtmd.mtmd_helper_post_decode_callback(),
+            mtmd.mtmd_helper_post_decode_callback(decoded),
             None,
         )
         return status
