@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.core.errors import Code, Internal
 from support.memory_store import MemoryStore
+from support.stores import Clock
 
 _ALWAYS = 1 << 30
 
@@ -15,7 +16,7 @@ class FailingStore:
     """``fail`` makes a method raise, ``delay`` makes it answer late, with what it found when it was asked; in all else a ``MemoryStore``."""
 
     def __init__(self) -> None:
-        self._store = MemoryStore()
+        self._store = MemoryStore(Clock())
         self._failures: dict[str, int] = {}
         self._delays: dict[str, float] = {}
 

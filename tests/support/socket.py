@@ -36,7 +36,10 @@ class Socket:
         self.task = asyncio.create_task(app(scope, self._outbox.get, self._send))
 
     def say(self, message: Any) -> None:
-        """Send a message; what is no text goes as JSON."""
+        """Send a message: bytes as they are, and what is no text as JSON."""
+        if isinstance(message, bytes):
+            self._outbox.put_nowait({"type": "websocket.receive", "bytes": message})
+            return
         text = message if isinstance(message, str) else json.dumps(message)
         self._outbox.put_nowait({"type": "websocket.receive", "text": text})
 
