@@ -186,3 +186,18 @@ async def test_an_item_can_be_named_in_the_place_of_being_sent_again():
         assert again["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
         nowhere = await house.client.post("/v1/responses", {"input": [{"type": "item_reference", "id": "msg_none"}]})
         assert (nowhere.status, nowhere.json()["error"]["code"]) == (400, "item_not_found")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": "hi", "previous_response_id": "x" * 100_000},
+        {"input": [{"type": "item_reference", "id": "x" * 100_000}]},
+    ],
+    ids=["response", "item"],
+)
+async def test_a_name_as_long_as_a_body_is_not_said_again(body):
+    async with house_of() as house:
+        reply = await house.client.post("/v1/responses", body)
+        assert reply.status == 400
+        assert len(reply.body) < 1000

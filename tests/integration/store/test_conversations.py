@@ -30,9 +30,17 @@ async def test_a_conversation_comes_back_with_its_metadata(talk):
 
 async def test_its_metadata_can_be_replaced_and_its_items_stay(talk):
     changed = replace(TALK, metadata={})
-    await talk.save_conversation("ada", changed)
+    assert await talk.change_conversation("ada", "conv_1", {}) == changed
     assert await talk.conversation("ada", "conv_1") == changed
     assert ids(await talk.all_items("ada", "conv_1")) == "a b c"
+
+
+@pytest.mark.parametrize("owner, name", [("eve", "conv_1"), ("ada", "conv_2")])
+async def test_what_is_not_there_is_not_begun_by_a_change(talk, owner, name):
+    with pytest.raises(NotFound):
+        await talk.change_conversation(owner, name, {})
+    with pytest.raises(NotFound):
+        await talk.conversation(owner, name)
 
 
 async def test_items_are_appended_and_those_that_are_there_stay_as_they_are(talk):

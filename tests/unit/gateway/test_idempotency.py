@@ -374,6 +374,18 @@ async def test_a_body_that_is_not_sent_to_its_end_is_no_request() -> None:
     assert not place.cook.bodies
 
 
+async def test_a_look_up_that_takes_long_holds_back_its_own_key_alone() -> None:
+    """A database that hangs must not make everybody wait for everybody."""
+    place = Place(serving(b"2"))
+    place.store.stuck.add("k1")
+    place.cook.go.set()
+    waiting = place.order()
+    await settle()
+    assert (await place.order(headers={"idempotency-key": "k2"}).end()).body == b"2"
+    assert not waiting.task.done()
+    waiting.task.cancel()
+
+
 async def test_at_the_end_what_runs_is_hung_up_on_and_waited_for() -> None:
     place = Place(serving(b"a", b"b"), serving(b"c", b"d"))
     orders = [place.order(headers={"idempotency-key": key}) for key in "12"]

@@ -12,6 +12,9 @@ from dragoman.surfaces.responses_call import ResponsesRequest
 UNFINISHED: Final = ("queued", "in_progress")
 """Statuses of a response that is still being made."""
 
+_SHOWN: Final = 64
+"""Characters of an id in an error; ours have forty."""
+
 
 class Memory(Protocol):
     """Turns that are kept nowhere but with a connection."""
@@ -60,17 +63,24 @@ class Context:
         found: dict[str, JsonObject] = {}
         for name in request.references:
             if name in found:  # as OpenAI does; or a short body could stand for a text of any length
-                raise InvalidRequest(f"the item {name} is named twice", code=Code.INVALID_VALUE, param="input")
+                raise InvalidRequest(f"the item {_shown(name)} is named twice", code=Code.INVALID_VALUE, param="input")
             try:
                 found[name] = await self._store.find_item(owner, name)
             except NotFound:
-                raise InvalidRequest(f"there is no item {name}", code=Code.ITEM_NOT_FOUND, param="input") from None
+                raise InvalidRequest(
+                    f"there is no item {_shown(name)}", code=Code.ITEM_NOT_FOUND, param="input"
+                ) from None
         return found
 
     def _no_previous(self, id: str) -> InvalidRequest:
         # A 400 as OpenAI's: the field is wrong, the route is right.
         return InvalidRequest(
-            f"there is no response {id}: it was never stored, has been deleted or forgotten, or is another caller's",
+            f"there is no response {_shown(id)}: it was never stored, has been deleted or forgotten, or is another caller's",
             code=Code.PREVIOUS_RESPONSE_NOT_FOUND,
             param="previous_response_id",
         )
+
+
+def _shown(id: str) -> str:
+    """What a client calls something, as far as it helps to find it: a body may be full of it."""
+    return id if len(id) <= _SHOWN else f"{id[:_SHOWN]}…"
