@@ -17,7 +17,7 @@ from dragoman.core.request import ImagePart, TextPart, ToolCall
 from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
 from dragoman.surfaces.anthropic_content import BlockReaders, Thought, ToolReference, ToolResult, content
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, record
-from dragoman.surfaces.images import MEDIA_TYPES, image_part
+from dragoman.surfaces.images import MEDIA_TYPES, MediaType, image_part, media_type_of
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, identifier, word
 from dragoman.surfaces.sealed import unsealed
 
@@ -45,6 +45,10 @@ def _source_kind(value: Json, at: Place) -> str:
             f'{at.path} "{value}" is not supported: this server fetches nothing; send the picture as base64'
         )
     return _BASE64.read(value, at)
+
+
+def _media_type(value: Json, at: Place) -> MediaType:
+    return media_type_of(TEXT.read(value, at), at)
 
 
 def _source(value: Json, at: Place) -> ImagePart:
@@ -170,7 +174,9 @@ TEXT_OF_BLOCK: Final = honoured("text", PROMPT_TEXT, "The text; an empty one is 
 TEXT_FIELDS: Final = Table(KIND, TEXT_OF_BLOCK, CACHE_CONTROL, CITATIONS)
 
 SOURCE_KIND: Final = honoured("type", Reader(_BASE64.wants, _source_kind, _BASE64.schema), "`base64`.", required=True)
-MEDIA_TYPE: Final = honoured("media_type", TEXT, f"One of {', '.join(MEDIA_TYPES)}.", required=True)
+MEDIA_TYPE: Final = honoured(
+    "media_type", Reader(TEXT.wants, _media_type, TEXT.schema), f"One of {', '.join(MEDIA_TYPES)}.", required=True
+)
 DATA: Final = honoured("data", TEXT, "The file, in base64.", required=True)
 SOURCE_FIELDS: Final = Table(SOURCE_KIND, MEDIA_TYPE, DATA)
 SOURCE: Final = honoured(

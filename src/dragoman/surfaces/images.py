@@ -29,14 +29,19 @@ _SHOWING: Final = frozenset({Role.USER, Role.TOOL})
 _REMOTE: Final = ("http:", "https:", "file:", "ftp:", "blob:")
 
 
-def image_part(data: str, media_type: str, at: Place) -> ImagePart:
-    """The picture in strict base64 (RFC 4648, section 4), which is what ``media_type`` says; ``at`` is where the data stands.
-
-    Raises ``Unsupported`` for another type, and ``InvalidRequest`` (``invalid_image``, ``image_too_large``) for what is none (S153).
-    """
-    known = MEDIA_TYPES.get(media_type.lower())
+def media_type_of(name: str, at: Place) -> MediaType:
+    """The type of a picture, as a client names it; ``at`` is where it does. Raises ``Unsupported`` for another."""
+    known = MEDIA_TYPES.get(name.lower())
     if known is None:
         raise at.unsupported(f"{at.path}: pictures must be {' or '.join(MEDIA_TYPES)}")
+    return known
+
+
+def image_part(data: str, media_type: MediaType, at: Place) -> ImagePart:
+    """The picture in strict base64 (RFC 4648, section 4), which is what ``media_type`` says; ``at`` is where the data stands.
+
+    Raises ``InvalidRequest`` (``invalid_image``, ``image_too_large``) for what is none (S153).
+    """
     if len(data) // 4 * 3 > MAX_IMAGE_BYTES + 2:  # before it is decoded; two bytes may be padding
         raise _too_large(at)
     try:
@@ -45,13 +50,13 @@ def image_part(data: str, media_type: str, at: Place) -> ImagePart:
         raise _invalid(f"{at.path} is not base64", at) from None
     if len(picture) > MAX_IMAGE_BYTES:
         raise _too_large(at)
-    if not picture.startswith(_MAGIC[known]):
-        raise _invalid(f"{at.path} does not hold an {known} file", at)
-    return ImagePart(data=picture, media_type=known, place=at.path)
+    if not picture.startswith(_MAGIC[media_type]):
+        raise _invalid(f"{at.path} does not hold an {media_type} file", at)
+    return ImagePart(data=picture, media_type=media_type, place=at.path)
 
 
 def image_from_url(url: str, at: Place) -> ImagePart:
-    """The picture in a data URL (RFC 2397) of base64. Raises as ``image_part`` does, and ``Unsupported`` for a remote one."""
+    """The picture in a data URL (RFC 2397) of base64. Raises as the other two do, and ``Unsupported`` for a remote one."""
     if url[:8].lower().startswith(_REMOTE):
         raise at.unsupported(
             f"{at.path}: this server fetches nothing; send the picture itself, as a data URL of base64"
@@ -61,7 +66,7 @@ def image_from_url(url: str, at: Place) -> ImagePart:
     media_type, *parameters = header.split(";")
     if scheme.lower() != "data" or not colon or not comma or not parameters or parameters[-1].lower() != "base64":
         raise at.wrong(f"{at.path} must be a data URL of base64, such as data:image/png;base64,...")
-    return image_part(data, media_type, at)
+    return image_part(data, media_type_of(media_type, at), at)
 
 
 def check_images(messages: Sequence[Message], at: Place) -> None:

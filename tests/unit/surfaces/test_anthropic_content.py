@@ -122,6 +122,11 @@ class TestPictures:
         )
         assert isinstance(error, Unsupported)
 
+    def test_one_of_another_type_is_refused_where_its_type_is_said(self):
+        source = IMAGE["source"] | {"media_type": "image/gif"}
+        error = refused_at("messages.0.content.0.source.media_type", user({"type": "image", "source": source}))
+        assert isinstance(error, Unsupported)
+
     def test_one_that_is_none_is_refused(self):
         source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
         error = refused_at("messages.0.content.0.source.data", user({"type": "image", "source": source}))
