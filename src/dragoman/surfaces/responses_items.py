@@ -124,6 +124,18 @@ def _call_output(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]
     return (answered,), _completed(item)
 
 
+def _function_output(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
+    """Of a call, or of a tool that nobody called: Codex tells a goal so. The latter is a turn of the user, for no template has a better one."""
+    name = form.read(UNASKED_NAME, None)
+    namespace = form.read(UNASKED_NAMESPACE, None)
+    if name is None or form.read(UNASKED_CALL_ID, None) is not None:
+        return _call_output(form, item)
+    source = name if namespace is None else f"{namespace}.{name}"
+    said = Said(role=Role.USER, parts=(TextPart(text=f"{source}:\n"), *form.require(OUTPUT)))
+    form.read(STATUS, None)
+    return (said,), _completed(item)
+
+
 def _reasoning(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
     thought = "".join(form.read(REASONING_CONTENT, ())) or "\n\n".join(form.read(SUMMARY, ()))
     sealed = form.read(ENCRYPTED, None)
@@ -196,6 +208,15 @@ CALL_OUTPUT_FIELDS: Final = Table(
     ignored("namespace", "The call has it."),
 )
 
+UNASKED_CALL_ID: Final = honoured(
+    "call_id", PROMPT_TEXT, "What joins a call and its output; without it, `name` must be there."
+)
+UNASKED_NAME: Final = honoured("name", PROMPT_TEXT, "The tool, if nobody called it: the user tells what it gave.")
+UNASKED_NAMESPACE: Final = honoured("namespace", PROMPT_TEXT, "The namespace of that tool.")
+FUNCTION_OUTPUT_FIELDS: Final = Table(
+    TYPE, ID, UNASKED_CALL_ID, OUTPUT, STATUS, _CALLER, _CREATOR, UNASKED_NAME, UNASKED_NAMESPACE
+)
+
 PIECE_TYPE: Final = honoured("type", TEXT, "What the part is.")
 PIECE_TEXT: Final = honoured("text", PROMPT_TEXT, "The text.", required=True)
 PIECE_FIELDS: Final = Table(PIECE_TYPE, PIECE_TEXT)
@@ -228,7 +249,7 @@ _ItemReader = Callable[[Form, JsonObject], tuple[tuple[Entry, ...], Kept]]
 KINDS: Final[Mapping[str, tuple[Table, _ItemReader, str]]] = {
     "message": (MESSAGE_FIELDS, _message, "msg"),
     "function_call": (FUNCTION_CALL_FIELDS, _function_call, "fc"),
-    "function_call_output": (CALL_OUTPUT_FIELDS, _call_output, "fco"),
+    "function_call_output": (FUNCTION_OUTPUT_FIELDS, _function_output, "fco"),
     "custom_tool_call": (CUSTOM_CALL_FIELDS, _custom_call, "ctc"),
     "custom_tool_call_output": (CALL_OUTPUT_FIELDS, _call_output, "ctco"),
     "reasoning": (REASONING_FIELDS, _reasoning, "rs"),
@@ -247,8 +268,12 @@ def _shape(kind: str, table: Table) -> JsonObject:
     assert isinstance(properties, Mapping)
     assert isinstance(required, Sequence)
     typed: list[Json] = [] if kind == "message" else ["type"]
+    named: JsonObject = (
+        {"anyOf": [{"required": ["call_id"]}, {"required": ["name"]}]} if kind == "function_call_output" else {}
+    )
     return {
         **schema,
+        **named,
         "properties": {**properties, "type": {"enum": [kind, *([] if typed else [None])]}},
         "required": [*typed, *required],
     }

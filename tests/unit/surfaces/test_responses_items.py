@@ -195,6 +195,17 @@ def test_a_custom_call_is_a_call_with_one_text():
     assert messages[1] == tool("call_1", "applied")
 
 
+def test_an_output_of_a_tool_that_nobody_called_is_told_by_the_user():
+    """The SDK's type lets ``call_id`` out and has names instead; Codex tells a goal so."""
+    told = {"type": "function_call_output", "name": "goal_objective", "namespace": "agent", "output": "Find it."}
+    assert [message.role for message in messages_of(call(), output(), told)] == [Role.ASSISTANT, Role.TOOL, Role.USER]
+    assert [messages_of(told)[0].text, messages_of(told | {"namespace": None})[0].text] == [
+        "agent.goal_objective:\nFind it.",
+        "goal_objective:\nFind it.",
+    ]
+    assert messages_of(call(), output() | {"name": "f"})[1] == tool("call_1", "done"), "the call has the name"
+
+
 @pytest.mark.seeds("S144")
 def test_an_output_must_answer_a_call_that_is_there():
     caught = refusal(input=[{"role": "user", "content": "x"}, output("call_9")])
