@@ -52,6 +52,9 @@ _ESCAPED: Final = {
 _WRITTEN: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f", "\v": r"\v"}
 _SYNTAX: Final = frozenset("\\^$.*+?()[]{}|/")
 
+_COMPOUND: Final = re.compile(r"(?:\\.|(?!&&|~~|--)[^\\\[])*+(?:\[|&&|~~|--)", re.DOTALL)
+"""What Rust takes for a class within a class, or for an operator between two."""
+
 _PIECE: Final = re.compile(
     r"""(?P<class>\[\^?\]?(?:[^\]\\]|\\.)*\])
       | (?P<edge>[\^$]|\\[AbBzZ])
@@ -117,6 +120,8 @@ def ecma(pattern: str, *, dot_all: bool = False, ignore_case: bool = False) -> s
                 raise TerminalFault(f"uses {piece[0]} in an expression, which looks beyond its own characters")
             case "dot":
                 written.append(r"[\s\S]" if dot_all else r"[^\n]")
+            case "class":
+                written.append(_class(piece[0]))
             case "named" | "group":
                 written.append("(?:")
             case _:
@@ -145,6 +150,15 @@ def _pieces(pattern: str) -> Iterator[re.Match[str]]:
             raise TerminalFault(f"has an expression that ends in a backslash: {pattern[:40]}")
         at = piece.end()
         yield piece
+
+
+def _class(written: str) -> str:
+    """A class, of which a bracket at the beginning is a member. Raises ``TerminalFault`` for classes within it: ECMA-262 has none."""
+    opening = "[^" if written.startswith("[^") else "["
+    inner = written.removeprefix(opening)
+    if _COMPOUND.match(inner):
+        raise TerminalFault(f"has a class within a class in an expression: {written[:40]}")
+    return f"{opening}\\{inner}" if inner.startswith("]") else written
 
 
 def _character(character: str) -> str:
