@@ -37,8 +37,7 @@ class Crowd:
 
     async def begin(self) -> None:
         stream = self._house.client.open("POST", PATH, {"input": "go", "background": True, "stream": True})
-        while not stream.writes and not stream.task.done():
-            await asyncio.sleep(0.1)
+        await stream.until(writes=1)
         self.told[stream.data[0]["response"]["id"]] = [(-1, stream)]
 
     async def do(self) -> None:
@@ -95,7 +94,7 @@ async def play(seed: int) -> None:
             whole = (await listeners[0][1].end()).data if listeners[0][1] not in crowd.left else None
             for after, listener in listeners:
                 await listener.end()
-                if listener in crowd.left or listener.status == 404 and name in crowd.deleted:
+                if listener in crowd.left or (listener.status == 404 and name in crowd.deleted):
                     continue
                 heard = listener.data
                 assert (listener.status, heard[-1]) == (200, "[DONE]"), (name, listener.body)
