@@ -15,7 +15,7 @@ from typing import Final
 from clients.libraries import LIBRARIES, SCENES, play
 from clients.served import Served, demo, scripted
 
-PROGRAMS: Final = ("claude_code", "codex", "opencode", "pi", "aider", "cline", "continue_cli", "litellm", "qwen_code")
+PROGRAMS: Final = ("claude_code", "codex", "opencode", "pi", "aider", "cline", "continue_cli", "qwen_code")
 """Each is a module here, with ``play(server, home)``: what went wrong, with the demo model's server and an empty folder as HOME."""
 
 
