@@ -22,6 +22,7 @@ from dragoman.serving.answer import AnswerReader
 from dragoman.serving.deltas import Delta
 from dragoman.serving.lease import Pace
 from dragoman.serving.pieces import Pieces
+from dragoman.serving.pixels import Pixels
 from dragoman.serving.prompts import PromptView, read_back
 from dragoman.serving.strict_calls import StrictCalls
 
@@ -57,22 +58,25 @@ class Reading:
     strict: StrictCalls | None = None
 
 
-async def begin(desk: Desk, request: EngineRequest, open_: Callable[[], Reading], released: Released) -> Choice:
+async def begin(
+    desk: Desk, request: EngineRequest, pixels: Pixels, open_: Callable[[], Reading], released: Released
+) -> Choice:
     """Start a sequence; returns when the engine has accepted it. Raises ``ServiceError`` before that.
 
-    ``open_`` is called first. Cancelling the call cancels the sequence. Whatever happens, a bug of ours in ``open_`` too, ``released``
-    is called when the engine has let go.
+    ``open_`` is called first. ``pixels`` are decoded for it, and held until the engine has taken them. Cancelling the call cancels the
+    sequence. Whatever happens, a bug of ours in ``open_`` too, ``released`` is called when the engine has let go.
     """
     stream: EngineStream | None = None
     try:
         reading = open_()
-        stream = await desk.engine.submit(request)
+        stream = await desk.engine.submit(replace(request, images=await pixels.decode()))
         outputs = aiter(stream)
         accept = await _first(outputs)
     except BaseException as error:
         outcome: Outcome = "cancelled" if isinstance(error, asyncio.CancelledError) else "failed"
-        desk.spawn(_let_go(stream, released, outcome))
+        desk.spawn(_let_go(stream, pixels, released, outcome))
         raise
+    pixels.release()
     return Choice(desk, stream, outputs, accept, reading, released)
 
 
@@ -242,10 +246,11 @@ async def _first(outputs: AsyncIterator[EngineOutput]) -> Accept:
     return first
 
 
-async def _let_go(stream: EngineStream | None, released: Released, outcome: Outcome) -> None:
+async def _let_go(stream: EngineStream | None, pixels: Pixels, released: Released, outcome: Outcome) -> None:
     """The sequence ended before it was accepted."""
     try:
         if stream is not None:
             await stream.aclose()
     finally:
+        pixels.release()
         released(outcome, Usage(prompt_tokens=0, completion_tokens=0))

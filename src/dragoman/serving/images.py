@@ -1,12 +1,10 @@
-"""Decodes the pictures of a prompt into what an engine takes: upright, opaque, no larger than it can use.
+"""Decodes a picture into what an engine takes: upright, opaque, no larger than it can use.
 
-A file that only begins like a picture is told to the client here, before its request waits for anything. Files of strangers may be made
-to be costly: so each is measured by its header first, and one at a time is decoded, in a thread.
+Files of strangers may be made to be costly, so each is measured by its header first, and made smaller before anything else is done to it.
 """
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from io import BytesIO
 from math import sqrt
@@ -19,28 +17,14 @@ from PIL.PngImagePlugin import PngImageFile
 
 from dragoman.core.errors import Code, InvalidRequest
 from dragoman.core.limits import MAX_IMAGE_PIXELS, MAX_IMAGE_RATIO
-from dragoman.core.request import ImagePart, Prompt, TextPrompt
+from dragoman.core.request import ImagePart
 from dragoman.engines.base import MAX_PIXELS, EngineImage
 
 # Not ``Image.open``: it looks at more formats, and warns of large files where we refuse them.
 _READERS: Final[dict[str, type[ImageFile]]] = {"image/png": PngImageFile, "image/jpeg": JpegImageFile}
 
-
-class PictureDecoder:
-    """Decodes for all requests of a server, one picture at a time, so that their memory has a bound."""
-
-    def __init__(self) -> None:
-        self._turn = asyncio.Lock()
-
-    async def decode(self, prompt: Prompt) -> tuple[EngineImage, ...]:
-        """The pictures of a prompt, in their order. Raises ``InvalidRequest`` (``invalid_image``, ``image_too_large``)."""
-        if not isinstance(prompt, TextPrompt):
-            return ()
-        decoded: list[EngineImage] = []
-        for _, picture in prompt.images:
-            async with self._turn:
-                decoded.append(await asyncio.to_thread(decode, picture))
-        return tuple(decoded)
+_SCALABLE: Final = frozenset({"L", "RGB", "RGBA", "CMYK"})
+"""Modes whose pixels can be mixed as they are: neither numbers of a palette nor 16 bits."""
 
 
 def decode(picture: ImagePart) -> EngineImage:
@@ -79,12 +63,17 @@ def _shown(file: ImageFile) -> EngineImage:
         file.draft(None, _fitting(file.size))  # a JPEG can be decoded at a half or a quarter of its size
     file.load()
     image: Image.Image = file
+    if image.mode in _SCALABLE and "transparency" not in image.info:
+        image = _scaled(image)  # first: what follows takes copies, and of 64 megapixels one has 256 MiB
     with suppress(Exception):  # its Exif data may be damaged, and it is a picture all the same
         image = ImageOps.exif_transpose(image)
-    image = _opaque(image)
-    if (size := _fitting(image.size)) != image.size:
-        image = image.resize(size, Image.Resampling.BICUBIC)
+    image = _scaled(_opaque(image))
     return EngineImage(width=image.width, height=image.height, rgb=image.tobytes())
+
+
+def _scaled(image: Image.Image) -> Image.Image:
+    size = _fitting(image.size)
+    return image if size == image.size else image.resize(size, Image.Resampling.BICUBIC)
 
 
 def _opaque(image: Image.Image) -> Image.Image:

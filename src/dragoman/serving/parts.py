@@ -18,7 +18,7 @@ from dragoman.core.request import (
     TokenPrompt,
 )
 from dragoman.dialects.base import Dialect
-from dragoman.engines.base import EngineImage, EngineInfo, EngineRequest, FillInTokens
+from dragoman.engines.base import EngineInfo, EngineRequest, FillInTokens
 from dragoman.serving.prompts import reads_out
 
 
@@ -26,7 +26,7 @@ from dragoman.serving.prompts import reads_out
 class Part:
     """One sequence. ``prompt`` is the number of its prompt, of which it is the first answer, or another ``fork``.
 
-    Its slot is set when there is one.
+    Its slot is set when there is one, and its pictures are decoded then.
     """
 
     choice: int
@@ -51,17 +51,9 @@ def prompts_of(operation: Generate, dialect: Dialect, info: EngineInfo) -> tuple
 
 
 def parts_of(
-    operation: Generate,
-    prompts: tuple[Prompt, ...],
-    info: EngineInfo,
-    isolation: str,
-    grammar: str | None = None,
-    pictures: tuple[EngineImage, ...] = (),
+    operation: Generate, prompts: tuple[Prompt, ...], info: EngineInfo, isolation: str, grammar: str | None = None
 ) -> tuple[Part, ...]:
-    """The sequences, in the order of their choices: all answers to the first prompt, then those to the second.
-
-    ``pictures`` are those of the first prompt, as the engine takes them; where there are any, it is the only one.
-    """
+    """The sequences, in the order of their choices: all answers to the first prompt, then those to the second."""
     limits, readout = operation.limits, operation.readout
     answers = operation.best_of or operation.n
     request = EngineRequest(
@@ -78,7 +70,6 @@ def parts_of(
         special_tokens=readout.special_tokens,
         reports=True,
         isolation=isolation,
-        images=pictures,
         keep_prefix=operation.keep_prefix,
     )
     return tuple(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from dragoman.core.events import PromptRead, TokenRecord, Visibility
 from dragoman.core.request import Prompt, Readout, TextPrompt, TokenPrompt
 from dragoman.core.text import Utf8Decoder
-from dragoman.engines.base import Engine, EngineImage, EngineInfo
+from dragoman.engines.base import Engine, EngineInfo
 from dragoman.protocol.frames import Echo
 from dragoman.serving.pieces import Pieces
 
@@ -38,14 +39,17 @@ async def view_of(
     engine: Engine,
     *,
     shown: str | None = None,
-    pictures: tuple[EngineImage, ...] = (),
+    tokenize: Callable[[TextPrompt], Awaitable[tuple[int, ...]]] | None = None,
 ) -> PromptView:
-    """The view of a prompt before it runs; ``shown`` is what the client calls its prompt, if it is not all of it (S47)."""
+    """The view of a prompt before it runs; ``shown`` is what the client calls its prompt, if it is not all of it (S47).
+
+    ``tokenize`` is asked in the engine's place, for a prompt that shows pictures.
+    """
     if reads_out(readout) is not None or not (readout.echo or readout.token_ids):
         return PromptView(prompt=prompt, readout=readout)
     ids: tuple[int, ...] = ()
     if readout.token_ids:
-        ids = prompt.ids if isinstance(prompt, TokenPrompt) else await engine.tokenize(prompt, pictures)
+        ids = prompt.ids if isinstance(prompt, TokenPrompt) else await (tokenize or engine.tokenize)(prompt)
     text = ""
     if readout.echo:
         text = shown if shown is not None else await _text(prompt, engine)

@@ -18,7 +18,7 @@ from dragoman.core.observer import NullObserver, Observer
 from dragoman.core.request import Conversation, Detokenize, FillIn, Generate, Prompt, TextPrompt, Tokenize
 from dragoman.core.results import Detokenized, ModelCard, Tokenized
 from dragoman.dialects.base import Dialect
-from dragoman.engines.base import IMAGES, Engine, EngineImage, EngineInfo
+from dragoman.engines.base import IMAGES, Engine, EngineInfo
 from dragoman.serving import capabilities
 from dragoman.serving.answer import AnswerReader, RawText
 from dragoman.serving.best_of import BestOf
@@ -27,10 +27,10 @@ from dragoman.serving.constraint import grammar_for
 from dragoman.serving.fanout import Fanout
 from dragoman.serving.gate import RETRY_AFTER, Gate
 from dragoman.serving.generation import Generation, Single
-from dragoman.serving.images import PictureDecoder
 from dragoman.serving.lease import Lease, Tally
 from dragoman.serving.parts import Part, parts_of, prompts_of
 from dragoman.serving.pieces import Pieces
+from dragoman.serving.pixels import Checked, PictureDecoder
 from dragoman.serving.prompts import PromptView, view_of
 from dragoman.serving.strict_calls import Signatures, StrictCalls
 
@@ -102,9 +102,9 @@ class Service:
         capabilities.check(operation, prompts, info)
         grammar = grammar_for(operation, prompts[0], self._dialect, info)
         strict = self._strict(operation)
-        pictures = await self._pictures.decode(prompts[0])  # a batch has none
-        views = [await self._view(operation, prompt, pictures) for prompt in prompts]
-        parts = parts_of(operation, prompts, info, isolation, grammar, pictures)
+        checked = await self._pictures.check(prompts[0])  # a batch has none
+        views = [await self._view(operation, prompt, checked) for prompt in prompts]
+        parts = parts_of(operation, prompts, info, isolation, grammar)
         gate = self._open_gate(info)
         lease = Lease(
             gate=gate,
@@ -123,7 +123,8 @@ class Service:
                 reader = self._reader(operation, part, info)
                 return Reading(reader=reader, view=view, pace=lease.pace(), choice=part.choice, strict=strict())
 
-            return await begin(desk, replace(part.request, slot=slot), reading, released)
+            pixels = self._pictures.pixels(checked)
+            return await begin(desk, replace(part.request, slot=slot), pixels, reading, released)
 
         repairs = prompts[0].repairs if isinstance(prompts[0], TextPrompt) else ()
         if len(parts) == 1:
@@ -155,10 +156,11 @@ class Service:
             return lambda: None
         return partial(StrictCalls, Signatures(conversation.tools))
 
-    async def _view(self, operation: Generate, prompt: Prompt, pictures: tuple[EngineImage, ...]) -> PromptView:
+    async def _view(self, operation: Generate, prompt: Prompt, checked: Checked) -> PromptView:
         gap = operation.prompt
         shown = gap.before.text if isinstance(gap, FillIn) else None
-        return await view_of(prompt, operation.readout, self._engine, shown=shown, pictures=pictures)
+        tokenize = partial(self._ids, checked=checked)
+        return await view_of(prompt, operation.readout, self._engine, shown=shown, tokenize=tokenize)
 
     def _reader(self, operation: Generate, part: Part, info: EngineInfo) -> AnswerReader:
         conversation, prompt = operation.prompt, part.request.prompt
@@ -188,9 +190,16 @@ class Service:
         capabilities.check_sight(source, info)
         prompt = self._dialect.render(source) if isinstance(source, Conversation) else source
         capabilities.check_text(prompt, info)
-        ids = await self._engine.tokenize(prompt, await self._pictures.decode(prompt))
+        ids = await self._ids(prompt, await self._pictures.check(prompt))
         strs = await self._strs(ids, info) if operation.return_token_strs else None
         return Tokenized(ids=ids, context_length=info.context_length, strs=strs)
+
+    async def _ids(self, prompt: TextPrompt, checked: Checked) -> tuple[int, ...]:
+        pixels = self._pictures.pixels(checked)
+        try:
+            return await self._engine.tokenize(prompt, await pixels.decode())
+        finally:
+            pixels.release()
 
     async def _strs(self, ids: tuple[int, ...], info: EngineInfo) -> tuple[str, ...]:
         """The text of each token, empty for what is none."""
@@ -278,6 +287,7 @@ class Service:
         self.drain()
         while self._tasks:
             await asyncio.wait(self._tasks)
+        self._pictures.close()
 
     # --- shared ----------------------------------------------------------------------------------------------------
 

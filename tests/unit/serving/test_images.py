@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
+import subprocess
+import sys
 import zlib
 from contextlib import suppress
 
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.request import ImagePart, TextPrompt, TokenPrompt
+from dragoman.core.request import ImagePart
 from dragoman.engines.base import MAX_PIXELS
-from dragoman.serving.images import PictureDecoder, decode
+from dragoman.serving.images import decode
 from support.pictures import file, written
 
 PLACE = "messages.0.content.0.image_url.url"
@@ -117,6 +118,26 @@ class TestSize:
         assert 0.99 * MAX_PIXELS < decoded.width * decoded.height <= MAX_PIXELS
         assert abs(decoded.width / decoded.height - 2) < 0.01
 
+    def test_what_is_half_transparent_is_scaled_without_a_rim(self):
+        """A transparent black beside an opaque red must not darken it: between red and white, green and blue are equal, and red is full."""
+        image = Image.new("RGBA", (3000, 3000), (0, 0, 0, 0))
+        image.paste((255, 0, 0, 255), (0, 0, 1501, 3000))
+        decoded = decode(png(written(image)))
+        assert min(decoded.rgb[0::3]) >= 253
+        assert decoded.rgb[1::3] == decoded.rgb[2::3]
+
+    @pytest.mark.parametrize(("mode", "most"), [("RGBA", 200), ("RGB", 140)])
+    def test_a_large_file_takes_little_more_than_its_own_pixels(self, mode: str, most: int):
+        """Pillow has four bytes for a pixel: 16 mebipixels are 64 MiB, once more to scale what is transparent, and 36 for the result."""
+        script = "import sys, resource\nfrom dragoman.core.request import ImagePart\nfrom dragoman.serving.images import decode\n"
+        script += "part = ImagePart(data=sys.stdin.buffer.read(), media_type='image/png')\n"
+        script += "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\ndecode(part)\n"
+        script += "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
+        ran = subprocess.run(
+            [sys.executable, "-c", script], input=file((4096, 4096), 0, mode=mode), capture_output=True, check=True
+        )
+        assert int(ran.stdout) < most
+
     def test_one_that_just_fits_is_left_alone(self):
         assert MAX_PIXELS // 2048 == 2730
         decoded = decode(png(file((2048, 2730))))
@@ -167,23 +188,3 @@ class TestWhatIsNone:
         with suppress(InvalidRequest):
             decoded = decode(part(damaged))
             assert len(decoded.rgb) == 3 * decoded.width * decoded.height
-
-
-class TestAPrompt:
-    async def test_its_pictures_come_in_their_order(self):
-        prompt = TextPrompt(text="ab", images=((0, png(written(row(RED)))), (2, png(written(row(BLUE, RED))))))
-        decoded = await PictureDecoder().decode(prompt)
-        assert [picture.rgb for picture in decoded] == [flat(RED), flat(BLUE, RED)]
-
-    async def test_one_without_any_has_none(self):
-        decoder = PictureDecoder()
-        assert await decoder.decode(TextPrompt(text="a")) == ()
-        assert await decoder.decode(TokenPrompt(ids=(1,))) == ()
-
-    async def test_a_refusal_lets_the_next_request_have_its_turn(self):
-        decoder = PictureDecoder()
-        broken = TextPrompt(text="", images=((0, png(b"")),))
-        with pytest.raises(InvalidRequest):
-            await decoder.decode(broken)
-        async with asyncio.timeout(1):
-            assert len(await decoder.decode(TextPrompt(text="", images=((0, png(file())),)))) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -23,6 +25,7 @@ from dragoman.core.request import (
 )
 from dragoman.dialects import chatml
 from dragoman.dialects.base import ModelTraits
+from dragoman.engines.base import EngineImage
 from support.hand_engine import FEATURES, HandEngine, info
 from support.pictures import file
 from support.stage import CHAT, Stage
@@ -75,6 +78,24 @@ class TestAModelThatSees:
         generation, stream = await seeing().running(Generate(prompt=CHAT))
         assert stream.request.images == ()
         await generation.aclose()
+
+    async def test_a_queue_holds_files_and_not_pixels(self):
+        """Decoded before it had a slot, each of many small files would take up to 16 MiB for as long as it waits."""
+        stage = seeing()
+        held = [await stage.running(asking("hi")) for _ in range(stage.engine.info.slots)]
+        reached = asyncio.Event()
+        waiting = asyncio.create_task(
+            stage.service.generate(asking(RED), surface="chat", isolation="key", queued=reached.set)
+        )
+        await reached.wait()
+        gc.collect()
+        assert not any(isinstance(each, EngineImage) for each in gc.get_objects())
+        await held[0][0].aclose()
+        stream = await stage.engine.next_stream()
+        assert len(stream.request.images) == 1
+        stream.accept()
+        await (await waiting).aclose()
+        await held[1][0].aclose()
 
     async def test_a_picture_that_does_not_decode_is_refused_before_it_waits(self):
         stage = seeing()
