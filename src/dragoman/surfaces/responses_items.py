@@ -45,7 +45,7 @@ def read_item(value: Json, at: Place, mint: Callable[[], str]) -> Item:
     kind = _kind(item, at)
     if kind in HOSTED:
         prefix, hosted = HOSTED[kind]
-        return Item(entries=hosted(item, at), kept=_named({**item, "type": kind}, prefix, mint))
+        return Item(entries=hosted(item, at), kept=_named(_completed(item) | {"type": kind}, prefix, mint))
     if kind not in KINDS:
         raise at.child("type").unsupported(
             f'{at.path}.type "{ascii(kind)[1:-1][:64]}" is not an item that is known here'
@@ -157,6 +157,11 @@ def _additional_tools(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], 
     return (Offered(tools=form.require(TOOLS)),), {**item}
 
 
+def _found_tools(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
+    entries, _ = _additional_tools(form, item)
+    return entries, _completed(item)
+
+
 def _reference(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]:
     return (Referred(id=form.require(REFERENCE_ID), place=form.place(REFERENCE_ID)),), {**item}
 
@@ -255,7 +260,7 @@ KINDS: Final[Mapping[str, tuple[Table, _ItemReader, str]]] = {
     "reasoning": (REASONING_FIELDS, _reasoning, "rs"),
     "compaction": (COMPACTION_FIELDS, _compaction, "cmp"),
     "additional_tools": (ADDITIONAL_TOOLS_FIELDS, _additional_tools, "at"),
-    "tool_search_output": (TOOL_SEARCH_FIELDS, _additional_tools, "tso"),
+    "tool_search_output": (TOOL_SEARCH_FIELDS, _found_tools, "tso"),
     "item_reference": (REFERENCE_FIELDS, _reference, "ref"),
 }
 """The fields of an item, what it means, and what begins its id, by its type."""

@@ -52,7 +52,8 @@ def _format(form: Form) -> Format:
 
 def _json_schema(form: Form) -> Format:
     output = form.require(FORMAT_SCHEMA)
-    schema: Json = output.schema
+    # OpenAI's type wants an object, and an empty one allows what true does.
+    schema: Json = {} if output.schema is True else output.schema
     echo: JsonObject = {
         "type": "json_schema",
         "name": form.read(FORMAT_NAME, "output"),

@@ -6,22 +6,29 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
+import msgspec
 import pytest
 from anthropic.types import MessageParam, ToolUnionParam, message_count_tokens_params, message_create_params
 from anthropic.types.beta import BetaMessageParam, BetaToolUnionParam
 from anthropic.types.beta import message_create_params as beta_create_params
 from openai.types.responses import (
+    Response,
     ResponseInputItemParam,
+    ResponseItem,
     ResponseOutputItem,
     ToolParam,
     input_token_count_params,
     response_compact_params,
     response_create_params,
 )
+from pydantic import TypeAdapter
 
 from dragoman.core.errors import Code, InvalidRequest, Unsupported
 from dragoman.surfaces.anthropic_messages import Messages
+from dragoman.surfaces.base import Stamp
 from dragoman.surfaces.responses import Responses
+from dragoman.surfaces.responses_call import ResponsesCall
+from dragoman.surfaces.responses_projector import ResponsesProjector
 from support.sdk_samples import samples
 
 HELLO = {"role": "user", "content": "hi"}
@@ -41,7 +48,7 @@ def mint() -> Callable[[], str]:
     return lambda: str(next(numbers))
 
 
-def response(body: dict[str, Any]) -> object:
+def response(body: dict[str, Any]) -> ResponsesCall:
     return Responses().parse(body, strict=True, mint=mint()).resolve()
 
 
@@ -141,3 +148,42 @@ def test_a_choice_of_tools_is_read_or_refused_by_what_it_names(choice):
     for error in refusals([{"input": "hi", "tools": tools, "tool_choice": choice}], response):
         assert isinstance(error, Unsupported) or choice["tools"] == [{}]
         assert error.param in {"tool_choice.type", "tool_choice.tools.0.type"}
+
+
+REPEATED = [
+    {"text": {"format": {"type": "json_schema", "name": "n", "schema": True}}},
+    {"tools": [{"type": "custom", "name": "a", "format": {"type": "grammar", "syntax": "regex", "definition": "a"}}]},
+    {"tools": [{"type": "namespace", "name": "a", "tools": [{"type": "function", "name": "b"}]}], "tool_choice": {"type": "function", "name": "b"}},
+    *({"tools": [tool]} for tool in samples(ToolParam)),
+    *({"conversation": conversation} for conversation in samples(response_create_params.Conversation)),
+    *(
+        {name: value for name, value in sample.items() if name not in REFUSED | MEANT_TOGETHER}
+        for sample in samples(response_create_params.ResponseCreateParamsNonStreaming)
+    ),
+]  # fmt: skip
+
+
+def test_what_a_response_repeats_of_its_request_is_what_the_sdk_reads():
+    read = TypeAdapter(Response).validate_python
+    for body in REPEATED:
+        try:
+            call = response(body | {"input": "hi"})
+        except Unsupported:
+            continue
+        told = ResponsesProjector(call, Stamp(id="1", created=0, model="m"), clock=lambda: 0.0).result()
+        read(msgspec.json.decode(msgspec.json.encode(told)), strict=True)
+
+
+def test_every_item_is_kept_as_the_sdk_reads_it_in_a_list():
+    """Also one that came without a status, which lists have of most."""
+    read = TypeAdapter(ResponseItem).validate_python
+    kept = 0
+    for sample in samples(ResponseInputItemParam):
+        item = {name: value for name, value in sample.items() if name != "status"}
+        try:
+            call = response({"input": [HELLO, item]})
+        except InvalidRequest:
+            continue
+        read(msgspec.json.decode(msgspec.json.encode(call.input[-1])), strict=True)
+        kept += 1
+    assert kept > 200
