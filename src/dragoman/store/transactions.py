@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, select, update
 
@@ -18,6 +18,9 @@ from dragoman.store.failures import failed_at_work
 from dragoman.store.tables import totals
 
 T = TypeVar("T")
+
+MAX_WAITING: Final = 1024
+"""Transactions at once, each of which holds what it is to write: while a database hangs, they must not fill the memory."""
 
 
 class Database(Protocol):
@@ -77,6 +80,9 @@ class Transactions:
         if self._closed:
             transaction.close()
             raise Internal("the store is closed", code=Code.SHUTTING_DOWN)
+        if len(self._running) >= MAX_WAITING:
+            transaction.close()
+            raise Internal("the store could not do this: too much waits for its database", code=Code.INTERNAL)
         task = asyncio.create_task(transaction)
         self._running.add(task)
         task.add_done_callback(self._ended)

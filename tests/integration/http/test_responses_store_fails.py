@@ -8,6 +8,7 @@ import gc
 import pytest
 
 from dragoman.engines.simulated import Begin, Fail, Hold, say, tapes
+from dragoman.gateway.responses.answer import PATIENCE_SECONDS
 from dragoman.gateway.responses.runs import HEARTBEAT_SECONDS
 from support.failing_store import FailingStore
 from support.hand_engine import HandEngine
@@ -60,10 +61,22 @@ async def test_a_conversation_gets_its_turn_even_if_the_response_cannot_be_store
 async def test_a_stream_is_not_silent_while_its_answer_is_stored():
     """The promise is a byte at least every 10 s; a comment has no number, so it may come before the last event."""
     async with house_of(tapes({"hi": say("hello")}), store=FailingStore()) as house:
-        house.store.delay("save_response", 25)
+        house.store.delay("save_response", 9.5)
         reply = await house.client.post(PATH, {"input": "hi", "stream": True})
         last = next(place for place, write in enumerate(reply.writes) if b"event: response.completed" in write)
-        assert [write[:1] for write in reply.writes[last - 2 : last]] == [b":", b":"]
+        assert reply.writes[last - 1][:1] == b":"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_nobody_waits_long_for_a_store_that_hangs_and_all_is_stored_in_the_end(stream):
+    async with house_of(store=FailingStore()) as house:
+        name = (await house.client.post("/v1/conversations", {})).json()["id"]
+        house.store.delay("save_response", 3000)
+        began = asyncio.get_running_loop().time()
+        assert (await house.client.post(PATH, {"input": "hi", "stream": stream, "conversation": name})).status == 200
+        assert asyncio.get_running_loop().time() - began <= PATIENCE_SECONDS + 1
+        await asyncio.sleep(3000)
+        assert len(await house.store.all_items("", name)) == 2
 
 
 async def test_a_background_response_that_cannot_be_stored_is_refused_and_not_made():

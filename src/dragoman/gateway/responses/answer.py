@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
 from dragoman.core.errors import NotFound
 from dragoman.core.json import JsonObject
@@ -13,6 +14,9 @@ from dragoman.surfaces.responses_call import ResponsesCall, ResponsesRequest
 from dragoman.surfaces.responses_projector import ResponsesProjector
 
 logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS: Final = 10.0
+"""For the store, while a client waits for the end of its answer; a database that hangs takes longer, and so do those that queue for it."""
 
 
 class Answer:
@@ -60,8 +64,16 @@ class Answer:
             logger.exception("the response %s could not be stored", self.id)
 
     async def settle(self) -> None:
-        """It has ended well: note it, and add the turn to its conversation. Done to the end even if the client leaves meanwhile."""
-        await asyncio.shield(asyncio.ensure_future(self._settle()))
+        """It has ended well: note it, and add the turn to its conversation.
+
+        That is done to its end whether the client leaves meanwhile, or has waited long enough.
+        """
+        settling = asyncio.ensure_future(self._settle())
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await asyncio.shield(settling)
+        except TimeoutError:
+            logger.warning("the response %s is told before it is stored: the store is slow", self.id)
 
     async def _settle(self) -> None:
         await self.note()
