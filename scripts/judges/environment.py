@@ -15,16 +15,20 @@ REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
 OPENAI: Final = "openai==3.57.0"
 """The same as in requirements.txt; its sdist holds the tests."""
 
+ANTHROPIC: Final = "anthropic==2.14.0"
+"""Likewise."""
+
 LLAMA_CPP: Final = "llama_cpp_python==0.3.36"
 """Its sdist holds the chat templates of many models, as llama.cpp collects them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """``python`` runs them; ``openai_source`` is openai-python's source tree, ``templates`` a folder of models' chat templates."""
+    """``python`` runs them; the sources are trees of the SDKs with their tests, ``templates`` is a folder of models' chat templates."""
 
     python: Path
     openai_source: Path
+    anthropic_source: Path
     templates: Path
 
     def run(self, *arguments: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -34,11 +38,12 @@ class Judges:
 
 def ready() -> Judges:
     """The environment, made where it is not there yet. Raises ``CalledProcessError`` where pip cannot."""
-    folder = folder_of("judges", f"{sys.version}{OPENAI}{LLAMA_CPP}".encode() + REQUIREMENTS.read_bytes())
+    folder = folder_of("judges", f"{sys.version}{OPENAI}{ANTHROPIC}{LLAMA_CPP}".encode() + REQUIREMENTS.read_bytes())
     source = folder / "source"
     judges = Judges(
         python=folder / "bin" / "python",
         openai_source=source / OPENAI.replace("==", "-"),
+        anthropic_source=source / ANTHROPIC.replace("==", "-"),
         templates=source / LLAMA_CPP.replace("==", "-") / "vendor" / "llama.cpp" / "models" / "templates",
     )
     done = folder / "done"
@@ -46,7 +51,7 @@ def ready() -> Judges:
         print(f"judges: installing them in {folder}", flush=True)
         install(sys.executable, "-m", "venv", folder)
         install(judges.python, "-m", "pip", "install", "-qq", "-r", REQUIREMENTS)
-        for requirement in (OPENAI, LLAMA_CPP):
+        for requirement in (OPENAI, ANTHROPIC, LLAMA_CPP):
             sdist = ("--no-deps", "--no-binary", requirement.partition("==")[0])
             install(judges.python, "-m", "pip", "download", "-qq", *sdist, "--dest", source, requirement)
         for path in source.glob("*.tar.gz"):
