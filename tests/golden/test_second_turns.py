@@ -212,6 +212,36 @@ def test_all_surfaces_write_the_second_turn_alike(family, name):
         assert list(map(dialect.render, other)) == list(map(dialect.render, chat)), tape.case
 
 
+def of_custom(tool: str, written: str) -> tuple[Conversation, Conversation]:
+    """A call of a custom tool, whose text the client gets and gives back without the JSON around it."""
+    body: dict[str, Any] = {"input": QUESTION, "tools": [{"type": "custom", "name": tool, "description": "Run it."}]}
+    numbers = count()
+    surface = Responses()
+
+    def parse() -> Any:
+        return surface.parse(body, mint=lambda: str(next(numbers))).resolve()
+
+    call = parse()
+    arguments = json.dumps({"input": written}, ensure_ascii=False, separators=(",", ":"))
+    told = Answer(calls=((tool, arguments, True),))
+    (item,) = answered(ResponsesProjector(call, STAMP, clock=lambda: 0.0), told)["output"]
+    assert (item["type"], item["input"]) == ("custom_tool_call", written)
+    after = {"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "result 0"}
+    body["input"] = [{"role": "user", "content": QUESTION}, item, after]
+    return conversation_of(call), conversation_of(parse())
+
+
+@pytest.mark.parametrize("family", CALLING)
+def test_a_custom_call_is_written_as_the_function_that_the_model_called(family):
+    written = 'print("é")\n'
+    dialect = speak(family)
+    custom = of_custom("run", written)
+    (function,) = custom[0].tools
+    arguments = json.dumps({"input": written}, ensure_ascii=False, separators=(",", ":"))
+    chat = of_chat([function], None, Answer(calls=(("run", arguments, True),)))
+    assert list(map(dialect.render, custom)) == list(map(dialect.render, chat))
+
+
 def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 

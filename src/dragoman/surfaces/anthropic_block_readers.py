@@ -6,12 +6,11 @@ other, so that no text is lost; what only its host can read of it is left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from dragoman.core.json import Json
+from dragoman.core.json import Json, compact
 from dragoman.core.limits import MAX_TOOL_USE_NAME_CHARS
 from dragoman.core.request import ImagePart, TextPart, ToolCall
 from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
@@ -74,7 +73,7 @@ def _redacted_thinking(form: Form) -> Thought:
 
 def _tool_use(form: Form) -> ToolCall:
     form.read(CACHE_CONTROL, None)
-    arguments = PROMPT_TEXT.read(_json(form.require(INPUT)), form.place(INPUT))
+    arguments = PROMPT_TEXT.read(compact(form.require(INPUT)), form.place(INPUT))
     return ToolCall(id=form.require(ID), name=form.require(NAME), arguments=arguments)
 
 
@@ -136,7 +135,7 @@ def _told(value: Json, at: Place) -> str:
         case [*blocks] if all(isinstance(block, Mapping) and isinstance(block.get("text"), str) for block in blocks):
             told = "\n".join(str(block["text"]) for block in blocks if isinstance(block, Mapping))
         case _:
-            told = _json(_readable(value))
+            told = compact(_readable(value))
     return PROMPT_TEXT.read(told, at)
 
 
@@ -158,11 +157,6 @@ def _compaction(form: Form) -> TextPart:
 
 def _no_effect(value: Json, at: Place) -> None:
     at.child(str(OBJECT.read(value, at)["type"])).ignore()
-
-
-def _json(value: Json) -> str:
-    """Without white space, as a grammar lets a model write it, so that what it wrote is found in the cache."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _BASE64: Final = word("base64")

@@ -7,14 +7,13 @@ search, it is offered like any other.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dragoman.core.errors import InvalidRequest
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import Json, JsonObject, compact
 from dragoman.core.limits import MAX_TOOL_USE_NAME_CHARS, MAX_TOOLS
 from dragoman.core.request import ToolChoice, ToolMode, ToolSpec
 from dragoman.surfaces.anthropic_cache import CACHE_CONTROL
@@ -69,8 +68,8 @@ class Catalogue:
 
 def definition(tool: ToolSpec) -> str:
     """What a model is told of a tool that was found."""
-    told = {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {"type": "object"}}
-    return f"This tool can be called from now on: {json.dumps(told, ensure_ascii=False, separators=(',', ':'))}"
+    told: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {"type": "object"}}
+    return f"This tool can be called from now on: {compact(told)}"
 
 
 def tooling(form: Form, catalogue: Catalogue, found: AbstractSet[str]) -> Tooling:

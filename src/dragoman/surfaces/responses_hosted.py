@@ -6,11 +6,10 @@ accepted without effect.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import Json, JsonObject, compact
 from dragoman.core.request import TextPart
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, Place
 from dragoman.surfaces.responses_entries import Answered, Called, Entry
@@ -23,7 +22,7 @@ def _client_call(tool: str, field: str) -> HostedReader:
 
     def read(item: JsonObject, at: Place) -> tuple[Entry, ...]:
         arguments = OBJECT.read(item.get(field), at.child(field))
-        return (Called(call=_text(item, at, "call_id"), name=tool, arguments=_written(arguments)),)
+        return (Called(call=_text(item, at, "call_id"), name=tool, arguments=compact(arguments)),)
 
     return read
 
@@ -42,7 +41,7 @@ def _whole(tool: str, field: str, result: str) -> HostedReader:
     """A call that came with its result, if anybody asked for that."""
 
     def read(item: JsonObject, at: Place) -> tuple[Entry, ...]:
-        arguments = _written({field: item.get(field)})
+        arguments = compact({field: item.get(field)})
         return _call_and_output(item, at, tool, arguments, item.get(result), result)
 
     return read
@@ -80,12 +79,8 @@ def _text(item: JsonObject, at: Place, field: str) -> str:
 def _said(output: Json, at: Place) -> tuple[TextPart, ...]:
     if output is None:
         return ()
-    text = output if isinstance(output, str) else _written(output)
+    text = output if isinstance(output, str) else compact(output)
     return (TextPart(text=PROMPT_TEXT.read(text, at)),)
-
-
-def _written(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 HOSTED: Final[Mapping[str, tuple[str, HostedReader]]] = {

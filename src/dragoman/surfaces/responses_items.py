@@ -6,11 +6,10 @@ whatever is listed has one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from dragoman.core.json import Json, JsonObject
+from dragoman.core.json import Json, JsonObject, compact
 from dragoman.core.request import Role, TextPart
 from dragoman.surfaces.fields import Form, Table, honoured, ignored
 from dragoman.surfaces.readers import OBJECT, PROMPT_TEXT, TEXT, Place, Reader, array, word
@@ -111,7 +110,7 @@ def _custom_call(form: Form, item: JsonObject) -> tuple[tuple[Entry, ...], Kept]
     called = Called(
         call=form.require(CALL_ID),
         name=form.require(CALLED_NAME),
-        arguments=json.dumps({"input": text}, ensure_ascii=False),
+        arguments=compact({"input": text}),
         namespace=form.read(NAMESPACE, None),
     )
     form.read(STATUS, None)

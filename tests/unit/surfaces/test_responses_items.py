@@ -191,7 +191,7 @@ def test_a_custom_call_is_a_call_with_one_text():
         {"type": "custom_tool_call", "call_id": "call_1", "name": "patch", "input": 'a "b"\né'},
         {"type": "custom_tool_call_output", "call_id": "call_1", "output": "applied"},
     )
-    assert messages[0].tool_calls == (ToolCall(id="call_1", name="patch", arguments='{"input": "a \\"b\\"\\né"}'),)
+    assert messages[0].tool_calls == (ToolCall(id="call_1", name="patch", arguments='{"input":"a \\"b\\"\\né"}'),)
     assert messages[1] == tool("call_1", "applied")
 
 
@@ -287,7 +287,7 @@ def test_a_reference_stands_for_the_item_that_it_names():
                 {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "é", "stderr": ""}]},
             ],
             [("c", "shell", {"commands": ["ls"]})],
-            ['[{"stdout": "é", "stderr": ""}]'],
+            ['[{"stdout":"é","stderr":""}]'],
         ),
         (
             [
@@ -300,12 +300,12 @@ def test_a_reference_stands_for_the_item_that_it_names():
         (
             [{"type": "code_interpreter_call", "id": "ci_1", "code": "1+1", "outputs": [{"type": "logs", "logs": "2"}]}],
             [("ci_1", "code_interpreter", {"code": "1+1"})],
-            ['[{"type": "logs", "logs": "2"}]'],
+            ['[{"type":"logs","logs":"2"}]'],
         ),
         (
             [{"type": "file_search_call", "id": "fs_1", "queries": ["q"], "results": [{"text": "t"}]}],
             [("fs_1", "file_search", {"queries": ["q"]})],
-            ['[{"text": "t"}]'],
+            ['[{"text":"t"}]'],
         ),
         (
             [{"type": "mcp_call", "id": "mcp_1", "name": "ask", "server_label": "s", "arguments": '{"q": 1}', "output": "yes"}],
