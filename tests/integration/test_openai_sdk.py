@@ -248,7 +248,7 @@ async def test_errors_are_told_apart_by_their_class() -> None:
 
 async def test_a_full_server_asks_to_come_again() -> None:
     async with served(slots=1, max_queue=0) as client:
-        busy = await client.responses.create(model=MODEL, input=LONG, stream=True)
+        busy = await client.responses.create(model=MODEL, input=f"{LONG} {LONG} {LONG} {LONG}", stream=True)
         await anext(aiter(busy))
         with pytest.raises(openai.RateLimitError) as caught:
             await client.responses.create(model=MODEL, input="hi")
