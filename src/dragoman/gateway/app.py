@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -61,8 +62,7 @@ def build_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        await runs.aclose()
-        await retries.aclose()
+        await asyncio.gather(runs.aclose(), retries.aclose())
 
     app = Starlette(
         routes=[

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 GRACE_SECONDS: Final = 60.0
 """For which a run goes on without a listener; the official SDKs wait at most 8 s between two attempts, unless told otherwise."""
 
+CLOSING_SECONDS: Final = 10.0
+"""For what was hung up on, and what is just being kept, to end."""
+
 HEADER: Final = "Idempotency-Key"
 
 REPLAYED: Final = (b"idempotent-replayed", b"true")
@@ -87,10 +90,11 @@ class Retries:
                 assert_never(known)
 
     async def aclose(self) -> None:
-        """Hang up on what still runs, and wait for its end."""
+        """Hang up on what still runs, and wait for its end. A store that hangs is not waited for long."""
         for run in self._tasks.values():
             run.abandon()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
 
     def _joinable(self, name: tuple[str, str]) -> _Running | None:
         running = self._running.get(name)

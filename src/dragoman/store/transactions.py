@@ -22,6 +22,9 @@ T = TypeVar("T")
 MAX_WAITING: Final = 1024
 """Transactions at once, each of which holds what it is to write: while a database hangs, they must not fill the memory."""
 
+CLOSING_SECONDS: Final = 20.0
+"""For what runs to end: more than one transaction has to answer, less than all that may wait for a database that hangs."""
+
 
 class Database(Protocol):
     """Where transactions run."""
@@ -70,9 +73,13 @@ class Transactions:
         return await self._finish(self._database.write(lambda connection: _counted(connection, work)))
 
     async def aclose(self) -> None:
-        """Let what runs come to its end."""
+        """Let what runs come to its end, if that is soon."""
         self._closed = True
-        await asyncio.gather(*self._running, return_exceptions=True)
+        if self._running:
+            _, late = await asyncio.wait(self._running, timeout=CLOSING_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         await self._database.aclose()
 
     async def _finish(self, transaction: Coroutine[Any, Any, T]) -> T:

@@ -131,3 +131,17 @@ async def test_the_signs_of_life_go_on_after_one_that_could_not_be_stored():
         assert ("", name) in house.store.responses
         hold.event.set()
         await ended(house)
+
+
+async def test_a_server_that_stops_does_not_wait_long_for_a_store_that_hangs():
+    _, script = slow()
+    async with house_of(script, store=FailingStore()) as house:
+        await house.client.post(PATH, ASK)
+        await settle(100)
+        house.store.delay("save_response", 3000)
+        house.store.delay("keep_reply", 3000)
+        await house.client.open("POST", PATH, {"input": "hi"}, headers={"idempotency-key": "k"}).end()
+        began = asyncio.get_running_loop().time()
+        await house.shut_down()
+        assert asyncio.get_running_loop().time() - began <= PATIENCE_SECONDS + 1
+        assert house.metric("scheduler_active") == 0

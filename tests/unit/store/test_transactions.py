@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import Connection
 
 from dragoman.core.errors import Internal
-from dragoman.store.transactions import MAX_WAITING, Transactions
+from dragoman.store.transactions import CLOSING_SECONDS, MAX_WAITING, Transactions
+from support.virtual_time import VirtualTimeLoop
 
 
 class HungDatabase:
@@ -55,3 +56,17 @@ async def test_a_write_whose_client_leaves_is_done_to_its_end():
     await transactions.aclose()
     assert client.cancelled()
     assert database.done == 1
+
+
+def test_the_end_does_not_wait_for_a_database_that_hangs_for_ever():
+    async def close() -> float:
+        transactions = Transactions(HungDatabase())
+        client = asyncio.create_task(transactions.write(lambda _: None))
+        await asyncio.sleep(0)
+        await transactions.aclose()
+        with pytest.raises(asyncio.CancelledError):
+            await client
+        return asyncio.get_running_loop().time()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        assert runner.run(close()) == CLOSING_SECONDS

@@ -12,7 +12,7 @@ from typing import Final
 from dragoman.core.errors import Code, EngineFailed, ServiceError
 from dragoman.core.events import Accepted, Finished
 from dragoman.gateway.answering import mistake
-from dragoman.gateway.responses.answer import Answer
+from dragoman.gateway.responses.answer import PATIENCE_SECONDS, Answer
 from dragoman.gateway.responses.broadcast import Broadcast
 from dragoman.serving.generation import Generation
 from dragoman.store.base import Store, StoredEvent
@@ -191,5 +191,7 @@ class Runs:
         return self._runs.get((owner, id))
 
     async def aclose(self) -> None:
-        """End all of them; those that are not done have failed."""
-        await asyncio.gather(*(run.stop() for run in tuple(self._runs.values())))
+        """End all of them; those that are not done have failed. A store that hangs is not waited for long."""
+        stops = [asyncio.ensure_future(run.stop()) for run in self._runs.values()]
+        if stops:
+            await asyncio.wait(stops, timeout=PATIENCE_SECONDS)
