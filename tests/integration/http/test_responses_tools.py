@@ -72,14 +72,14 @@ async def test_a_namespaced_call_comes_back_in_its_namespace_and_is_remembered_a
 @pytest.mark.feature("tools_custom", "responses")
 async def test_a_custom_call_is_text_for_the_client_and_an_argument_for_the_model():
     house = House(dialect=Caller())
-    _, reply = await played(house, {"input": "go", "tools": [PATCH]}, "[patch|", '{"input": "a\\"b"}', "]")
+    _, reply = await played(house, {"input": "go", "tools": [PATCH]}, "[patch|", '{"input":"a\\"b"}', "]")
     (call,) = reply.json()["output"]
     assert (call["type"], call["name"], call["input"]) == ("custom_tool_call", "patch", 'a"b')
 
     again = [{"role": "user", "content": "go"}, call]
     answer = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "done"}
     prompt, _ = await played(house, {"input": [*again, answer], "tools": [PATCH]}, "Fine.")
-    assert prompt == '<patch>[user]go[assistant][patch|{"input": "a\\"b"}][tool]done'
+    assert prompt == '<patch>[user]go[assistant][patch|{"input":"a\\"b"}][tool]done'
 
 
 @pytest.mark.seeds("S144")
