@@ -211,7 +211,7 @@ _RESPONSES_ROUTES: Final = (
         path="/v1/responses/{response_id}",
         summary="Forget a response; one that is being made is cancelled first.",
         reply="ResponseDeleted",
-        statuses=_BY_ID,
+        statuses=(*_BY_ID, 409),
     ),
     Operation(
         id="cancelResponse",
