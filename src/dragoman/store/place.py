@@ -14,6 +14,9 @@ from dragoman.store.failures import StoreError
 
 _FORMS: Final = "a path, sqlite:///path, postgresql://user@host/database, or memory"
 
+_PARAMETERS: Final = frozenset({"host", "passfile", "port", "ssl", "target_session_attrs"})
+"""Of a PostgreSQL URL, as asyncpg has them; ``ssl`` is libpq's ``sslmode``. Anything else it would take for an argument of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -70,7 +73,13 @@ def locate(text: str) -> Place:
 def _postgres(url: URL) -> PostgresServer:
     if importlib.util.find_spec("asyncpg") is None:
         raise StoreError("PostgreSQL needs asyncpg, which is not installed", hint="pip install 'dragoman[postgres]'")
-    return PostgresServer(url.set(drivername="postgresql+asyncpg"))
+    query = {("ssl" if name == "sslmode" else name): value for name, value in url.query.items()}
+    if unknown := sorted(query.keys() - _PARAMETERS):
+        names = ", ".join(sorted({"sslmode", *_PARAMETERS}))
+        raise StoreError(
+            f"the URL of the store has {unknown[0]!r}", hint=f"it may have {names} after the question mark"
+        )
+    return PostgresServer(url.set(drivername="postgresql+asyncpg", query=query))
 
 
 def _unknown(message: str) -> Place:

@@ -61,3 +61,19 @@ def test_a_server_without_its_driver_says_what_to_install(monkeypatch):
     with pytest.raises(StoreError, match="asyncpg") as caught:
         locate("postgresql://host/db")
     assert caught.value.hint == "pip install 'dragoman[postgres]'"
+
+
+@pytest.mark.parametrize("name", ["sslmode", "ssl"])
+def test_libpq_s_word_for_encryption_is_understood(name: str) -> None:
+    """``sslmode`` is what hosts of PostgreSQL write into the URLs that they give out."""
+    place = locate(f"postgresql://ada:s3cret@db.example/dragoman?{name}=require")
+    assert isinstance(place, PostgresServer)
+    assert place.url.query == {"ssl": "require"}
+
+
+def test_a_parameter_that_is_none_is_refused_by_name_and_the_password_is_not_told() -> None:
+    with pytest.raises(StoreError, match="'channel_binding'") as caught:
+        locate("postgresql://ada:s3cret@db.example/dragoman?sslmode=require&channel_binding=require")
+    assert caught.value.hint is not None
+    assert "sslmode" in caught.value.hint
+    assert "s3cret" not in f"{caught.value}{caught.value.hint}"
