@@ -124,6 +124,22 @@ async def test_a_key_from_the_environment_is_asked_for_and_not_printed() -> None
             assert (await friend.models.list()).data[0].id == "simulated"
 
 
+async def test_neither_a_key_nor_a_word_is_written_to_the_log_however_much_is_logged() -> None:
+    env = {"DRAGOMAN_API_KEY": "sesame-4711"}
+    async with serving("--engine", "simulated", "--log-level", "debug", env=env) as server:
+        async with server.client("sesame-4711") as client:
+            await client.responses.create(model="simulated", input="a parrot", store=False)
+            await client.responses.create(model="simulated", input="a parrot")
+            async with client.responses.connect() as connection:
+                await connection.response.create(model="simulated", input="a parrot", store=False)
+                async for event in connection:
+                    if event.type == "response.completed":
+                        break
+        _, log = await server.stop()
+    assert "parrot" not in log
+    assert "sesame" not in log
+
+
 async def test_a_dead_engine_is_replaced_and_its_request_fails_by_name() -> None:
     async with serving("--engine", "simulated") as server, server.client() as client:
         with pytest.raises(openai.APIStatusError) as caught:

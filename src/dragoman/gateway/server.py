@@ -107,6 +107,7 @@ def build_server(
         ws_max_size=MAX_BODY_BYTES,
         lifespan="on",
         log_config=None,
+        log_level="info",  # below, it writes down what a WebSocket sends: prompts, answers, and the key among the headers
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
