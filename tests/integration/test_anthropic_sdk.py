@@ -43,7 +43,7 @@ async def served(**settings: Any) -> AsyncIterator[AsyncAnthropic]:
         yield client
 
 
-@pytest.mark.seeds("S114", "S158")
+@pytest.mark.seeds("S20", "S114", "S158")
 async def test_the_stream_helper_adds_up_to_the_message_that_comes_whole() -> None:
     async with served() as client:
         whole = await client.messages.create(**ask())

@@ -50,7 +50,7 @@ async def served(**settings: Any) -> AsyncIterator[AsyncOpenAI]:
         yield client
 
 
-@pytest.mark.seeds("S119", "S141", "S144", "S158")
+@pytest.mark.seeds("S20", "S119", "S141", "S144", "S158")
 async def test_a_stream_with_thoughts_and_a_call_goes_on_from_its_id() -> None:
     async with served() as client:
         kinds, numbers = [], []
