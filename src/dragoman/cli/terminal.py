@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -50,7 +51,7 @@ def logged(settings: Settings, *, quiet: bool = False) -> Iterator[None]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     handler.setLevel(level)
     if not debugging:
-        handler.addFilter(lambda record: record.levelno >= logging.WARNING or not record.name.startswith("uvicorn"))
+        handler.addFilter(_is_told)
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)
@@ -60,6 +61,14 @@ def logged(settings: Settings, *, quiet: bool = False) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         root.setLevel(before)
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    """Of the web server's records only warnings, without the traceback of each request that it cut: it counts them in a line before."""
+    if not record.name.startswith("uvicorn"):
+        return True
+    cut = record.exc_info is not None and isinstance(record.exc_info[1], CancelledError)
+    return record.levelno >= logging.WARNING and not cut
 
 
 @contextmanager
