@@ -49,7 +49,12 @@ class Terminal:
 
     def told(self, *typed: str, **variables: str) -> str:
         """What the screen shows. Raises ``TimeoutExpired`` where that never ends."""
-        said = run(self.program, *self.arguments, *typed, cwd=self.folder, **{**self.variables, **variables})
+        environment = {
+            **self.variables,
+            "PWD": str(self.folder),
+            **variables,
+        }  # which some take for the folder they are in
+        said = run(self.program, *self.arguments, *typed, cwd=self.folder, **environment)
         return said.stdout
 
     def faults(self, cases: Iterable[Case]) -> Iterator[str]:
