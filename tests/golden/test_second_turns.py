@@ -33,7 +33,8 @@ from dragoman.surfaces.base import Projector, Stamp
 from dragoman.surfaces.openai_chat import ChatCompletions
 from dragoman.surfaces.responses import Responses
 from dragoman.surfaces.responses_projector import ResponsesProjector
-from support.dialect_tapes import Answer, Tape, all_tapes, families, model, speak
+from support.dialect_tapes import SPLIT, Answer, Tape, all_tapes, answer, families, model, parse, speak
+from support.grammars import led
 
 QUESTION = "How will it be?"
 STAMP = Stamp(id="x", created=0, model="m")
@@ -210,6 +211,26 @@ def test_all_surfaces_write_the_second_turn_alike(family, name):
         chat = of_chat(asked.tools, asked.thinking.enabled, told)
         other = SURFACES[name](asked.tools, asked.thinking.enabled, told)
         assert list(map(dialect.render, other)) == list(map(dialect.render, chat)), tape.case
+
+
+@pytest.mark.parametrize(
+    "family",
+    ["granite", "hermes", "kimi_k2", "kimi_k3", "llama3", "mistral", "phi", "qwen3_6", "qwen3_8", "qwen3_coder", "glm", "mimo"],
+)  # fmt: skip
+def test_what_a_grammar_had_the_model_write_is_what_the_template_writes_of_it(family):
+    """So no token of a call, which may hold a whole file, is read again in the next turn (S141)."""
+    dialect = speak(family)
+    case = "hard_strings" if family in {"granite", "hermes", "llama3", "phi"} else "two_calls"
+    tape = next(tape for tape in TAPES if (tape.family, tape.case) == (family, case))
+    tools, thinking = tape.conversation.tools, tape.conversation.thinking.enabled
+    first, _ = of_chat(tools, thinking, Answer(text="x"))
+    prompt = dialect.render(first)
+    grammar = dialect.grammar(first, prompt, None)
+    assert grammar is not None
+    written = led(grammar, tape.output.replace(SPLIT, ""), specials=model(family).specials)
+    told = answer(parse(dialect.parser(first, prompt), written))
+    _, second = of_chat(tools, thinking, told)
+    assert dialect.render(second).text.startswith(prompt.text + "".join(piece for piece, _ in written))
 
 
 def of_custom(tool: str, written: str) -> tuple[Conversation, Conversation]:

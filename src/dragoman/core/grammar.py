@@ -1,7 +1,7 @@
 """Formats of an answer as rules of a grammar: Lark, as llguidance 1.9 reads it.
 
 A rule can stand in a larger grammar, whose names it does not touch: what a client wrote itself is a grammar within. JSON is
-written without white space, as no model then spends tokens on it.
+written without white space, as no model then spends tokens on it, unless it must read as a chat template will write it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from dragoman.core.request import ChoiceFormat, GrammarFormat, JsonFormat, Outpu
 
 _JSON_OPTIONS: Final[JsonObject] = {
     "whitespace_flexible": False,
-    "item_separator": ",",
-    "key_separator": ":",
     "coerce_one_of": True,  # enforceable() has proven that the branches exclude each other, or was told to let it be
 }
 
@@ -43,10 +41,15 @@ def rule_of(output: OutputFormat, name: str = "output") -> str:
             assert_never(output)
 
 
-def json_value(schema: Json, *, lenient: bool = False) -> str:
-    """An expression: a JSON value that the schema allows. Raises ``SchemaFault``; see ``enforceable`` for ``lenient``."""
+def json_value(schema: Json, *, lenient: bool = False, spaced: bool = False) -> str:
+    """An expression: a JSON value that the schema allows. Raises ``SchemaFault``; see ``enforceable`` for ``lenient``.
+
+    ``spaced``: with a space behind each comma and colon, as Python and Transformers write it.
+    """
+    space = " " if spaced else ""
+    options: JsonObject = {**_JSON_OPTIONS, "item_separator": f",{space}", "key_separator": f":{space}"}
     enforced = enforceable(schema, lenient=lenient)
-    return f"%json {json.dumps({'x-guidance': _JSON_OPTIONS, **enforced}, separators=(',', ':'))}"
+    return f"%json {json.dumps({'x-guidance': options, **enforced}, separators=(',', ':'))}"
 
 
 def literal(text: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from dragoman.core.errors import Code, Unsupported
-from dragoman.core.grammar import json_value, rule_of
+from dragoman.core.grammar import rule_of
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import OutputFormat, ToolChoice, ToolMode, ToolSpec
@@ -75,7 +75,7 @@ class JsonForm:
     def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
         """One rule."""
         after = f" {lark.text(self.after)}" if self.after else ""
-        return f"{name}: {lark.text(self.before + tool.name + self.middle)} {arguments_value(tool)}{after}\n"
+        return f"{name}: {lark.text(self.before + tool.name + self.middle)} {arguments_value(tool, lark)}{after}\n"
 
 
 def offered(tools: Sequence[ToolSpec], choice: ToolChoice) -> tuple[ToolSpec, ...]:
@@ -202,28 +202,28 @@ def _enforced(written: Written | None) -> Written:
     return written
 
 
-def arguments_value(tool: ToolSpec) -> str:
+def arguments_value(tool: ToolSpec, lark: Lark) -> str:
     """An expression: the tool's arguments as JSON. What cannot be enforced of a tool that is not strict is left to the model."""
     schema = arguments_schema(tool.parameters)
     try:
-        return json_value(schema, lenient=not tool.strict)
+        return lark.json(schema, lenient=not tool.strict)
     except SchemaFault as fault:
         if tool.strict:
             raise unenforceable(tool, fault) from fault
-        return json_value({"type": "object"})
+        return lark.json({"type": "object"})
 
 
-def argument_value(tool: ToolSpec, value: JsonObject) -> str:
+def argument_value(tool: ToolSpec, value: JsonObject, lark: Lark) -> str:
     """An expression: one argument as JSON, of which no more is asked than of ``arguments_value``. It may refer to the tool's definitions."""
     parameters = tool.parameters or {}
     if '"$ref"' in json.dumps(value):
         value = {**{key: parameters[key] for key in DEFINITIONS if key in parameters}, **value}
     try:
-        return json_value(value, lenient=not tool.strict)
+        return lark.json(value, lenient=not tool.strict)
     except SchemaFault as fault:
         if tool.strict:
             raise unenforceable(tool, fault) from fault
-        return json_value({})
+        return lark.json({})
 
 
 def arguments_schema(parameters: JsonObject | None) -> JsonObject:

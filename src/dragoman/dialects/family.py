@@ -121,7 +121,7 @@ def build_family(
         template=template,
         clock=traits.clock,
         syntax=syntax,
-        lark=Lark(traits.specials, traits.special_ids, single=traits.single_ids),
+        lark=Lark(traits.specials, traits.special_ids, single=traits.single_ids, spaced=template.spaces_json),
         reasons=syntax.think is not None and any(tag in traits.template for tag in syntax.think),
         calling=syntax.table_for(calls=True),
         silent=syntax.table_for(calls=False),

@@ -126,7 +126,7 @@ class HarmonyDialect(FamilyDialect):
         """The recipient stands before the channel as in past calls, or behind it as the model was taught."""
         text, name = self.lark.text, f"functions.{tool.name}"
         headers = (f" to={name}<|channel|>commentary json", f"<|channel|>commentary to={name} <|constrain|>json")
-        return f"call_{place}: ({' | '.join(map(text, headers))}) {text('<|message|>')} {arguments_value(tool)}\n"
+        return f"call_{place}: ({' | '.join(map(text, headers))}) {text('<|message|>')} {arguments_value(tool, self.lark)}\n"
 
     def _channel(self, name: str) -> str:
         return self.lark.text(f"<|channel|>{name}<|message|>")

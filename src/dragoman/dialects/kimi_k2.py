@@ -56,7 +56,7 @@ class IdForm:
     def rules(self, tool: ToolSpec, name: str, lark: Lark) -> str:
         """One rule."""
         call_id = f"{lark.text(f'<|tool_call_begin|>functions.{tool.name}:')} /[0-9]{{1,4}}/"
-        arguments = f"{lark.text('<|tool_call_argument_begin|>')} {arguments_value(tool)}"
+        arguments = f"{lark.text('<|tool_call_argument_begin|>')} {arguments_value(tool, lark)}"
         return f"{name}: {call_id} {arguments} {lark.text('<|tool_call_end|>')}\n"
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dragoman.core.grammar import json_value, literal
+from dragoman.core.grammar import literal
 from dragoman.core.json import JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import Conversation, ToolSpec
@@ -122,7 +122,7 @@ class XtmlForm:
             rules += [f"{rule}: {body}" for rule, (body, _) in arguments.items()]
             return "\n".join(rules) + "\n"
         before, behind = lark.text(f'{_OPEN}json type="object"{_SEPARATOR}'), lark.text(f"{_CLOSE}json{_SEPARATOR}")
-        return f"{name}: {opened} {before} {arguments_value(tool)} {behind} {closed}\n"
+        return f"{name}: {opened} {before} {arguments_value(tool, lark)} {behind} {closed}\n"
 
 
 def _arguments(tool: ToolSpec, lark: Lark) -> Iterator[tuple[str, bool]]:
@@ -147,7 +147,7 @@ def _element(key: str, kind: str, schema: JsonObject, lark: Lark) -> str:
     closed = lark.text(f"{_CLOSE}argument{_SEPARATOR}")
     options = schema.get("enum")
     if kind != "string":
-        return f"{opened} {json_value({**schema, 'type': kind})} {closed}"
+        return f"{opened} {lark.json({**schema, 'type': kind})} {closed}"
     if not isinstance(options, list):
         return f"{opened} {ANYTHING} {closed}"
     texts = [literal(option) for option in options if isinstance(option, str)]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from dragoman.core.errors import Code, Unsupported
-from dragoman.core.grammar import literal
+from dragoman.core.grammar import json_value, literal
+from dragoman.core.json import Json
 from dragoman.dialects.literals import any_of
 
 _NAMEABLE: Final = re.compile(r"<[^<>\s\[\]]+>")
@@ -18,12 +19,18 @@ _META: Final = frozenset("\\.+*?()|[]{}^$#&-~/")
 class Lark:
     """Writes expressions for one model, whose control tokens are ``specials``; ``ids`` are their ids where they are known.
 
-    ``single`` has the ids of other texts that are one token.
+    ``single`` has the ids of other texts that are one token. ``spaced``: its template writes JSON with spaces, so the model shall, too.
     """
 
     def __init__(
-        self, specials: tuple[str, ...], ids: Mapping[str, int], *, single: Mapping[str, int] | None = None
+        self,
+        specials: tuple[str, ...],
+        ids: Mapping[str, int],
+        *,
+        single: Mapping[str, int] | None = None,
+        spaced: bool = False,
     ) -> None:
+        self._spaced = spaced
         self._single = single or {}
         self._specials = frozenset(specials)
         self._pattern = any_of(specials)
@@ -58,6 +65,13 @@ class Lark:
             position = match.end()
         written += [literal(text[position:])] if position < len(text) or not written else []
         return " ".join(written)
+
+    def json(self, schema: Json, *, lenient: bool = False) -> str:
+        """A JSON value, as the template will write it in the next turn's prompt, where it is to be found in the cache.
+
+        Raises ``SchemaFault`` as ``json_value`` does.
+        """
+        return json_value(schema, lenient=lenient, spaced=self._spaced)
 
     def _token(self, text: str) -> str:
         if text in self._ids:

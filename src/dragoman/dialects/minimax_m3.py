@@ -129,7 +129,7 @@ class _Writer:
         if isinstance(options, list) and all(isinstance(option, str) for option in options):
             return f"({' | '.join(literal(str(option)) for option in options)}) {mark}"
         if types and types <= _SCALARS:
-            return f"{argument_value(self.tool, schema)} {mark}"
+            return f"{argument_value(self.tool, schema, self.lark)} {mark}"
         if unknown := schema.keys() - _KNOWN:
             self._loosen(f"{min(unknown)!r} cannot be enforced in tags")
         items = schema.get("items")

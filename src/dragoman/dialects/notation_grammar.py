@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dragoman.core.grammar import json_value, literal
+from dragoman.core.grammar import literal
 from dragoman.core.json import Json, JsonObject
 from dragoman.core.json_schema import SchemaFault
 from dragoman.core.request import ToolSpec
@@ -78,7 +78,7 @@ class NotationForm:
         except SchemaFault as fault:
             if tool.strict:
                 raise unenforceable(tool, fault) from fault
-            definitions = _whole({"type": "object"}, self.writing, arguments, lenient=True)
+            definitions = _whole({"type": "object"}, self.writing, arguments, lark, lenient=True)
         before = f"{lark.text(self.before + tool.name)} " if self.named else ""
         after = f" {lark.text(self.after)}" if self.after else ""
         return f"{name}: {before}{arguments}{after}\n{definitions}"
@@ -94,16 +94,16 @@ def arguments_rules(
     schema = parameters or {}
     properties = _properties(parameters)
     if properties is None:
-        return _whole(schema, writing, name, lenient=lenient)
+        return _whole(schema, writing, name, lark, lenient=lenient)
     definitions = {key: schema[key] for key in DEFINITIONS if key in schema}
     builder = _Builder(name, writing, definitions, lark, lenient)
     builder.object(name, properties, writing.opener, writing.closer, depth=0)
     return "".join(f"{rule}: {meaning}\n" for rule, meaning in builder.rules.items())
 
 
-def _whole(schema: JsonObject, writing: Writing, name: str, *, lenient: bool) -> str:
+def _whole(schema: JsonObject, writing: Writing, name: str, lark: Lark, *, lenient: bool) -> str:
     before, behind = (f"{literal(text)} " if text else "" for text in writing.whole)
-    return f"{name}: {before}{json_value(schema, lenient=lenient)} {behind}\n"
+    return f"{name}: {before}{lark.json(schema, lenient=lenient)} {behind}\n"
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ class _Builder:
     def _json(self, schema: Json) -> str:
         if isinstance(schema, Mapping) and '"$ref"' in json.dumps(schema):
             schema = {**self.definitions, **schema}
-        return json_value(schema, lenient=self.lenient)
+        return self.lark.json(schema, lenient=self.lenient)
 
 
 def _properties(parameters: JsonObject | None) -> list[_Property] | None:

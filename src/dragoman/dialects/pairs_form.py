@@ -73,7 +73,7 @@ class PairsForm:
         opened = lark.text(self.key + key + self.assign)
         if not types or "string" not in types:
             assign = self.assign if self.assign_json is None else self.assign_json
-            return f"{lark.text(self.key + key + assign)} {argument_value(tool, value)} {lark.text(self.end)}"
+            return f"{lark.text(self.key + key + assign)} {argument_value(tool, value, lark)} {lark.text(self.end)}"
         options = value.get("enum", [value["const"]] if "const" in value else None)
         if isinstance(options, Sequence) and options and all(isinstance(option, str) for option in options):
             texts = " | ".join(literal(str(option)) for option in options)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dragoman.core.errors import Code, InvalidRequest
-from dragoman.core.request import Conversation, Message, Role, TextPart, TextPrompt
+from dragoman.core.request import Conversation, Message, Role, TextPart, TextPrompt, ToolCall
 from dragoman.dialects.failures import failed
 from dragoman.dialects.losses import endangers, marked
 from dragoman.dialects.pictures import loses_pictures
@@ -37,6 +37,15 @@ _LATE_SYSTEM: Final = Conversation(
         )
     )
 )
+_CALL: Final = ToolCall(id="call_1_of_the_first_turn", name="look_up", arguments='{"word":{"of":["dragoman",1]}}')
+_SPACED: Final = '{"of": ["dragoman", 1]}'
+_CALLED: Final = Conversation(
+    messages=(
+        Message(role=Role.USER, parts=(TextPart(text="What is it?"),)),
+        Message(role=Role.ASSISTANT, tool_calls=(_CALL,)),
+        Message(role=Role.TOOL, parts=(TextPart(text="An interpreter."),), tool_call_id=_CALL.id),
+    )
+)
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -58,6 +67,13 @@ class ChatTemplate:
     def knows_tools(self) -> bool:
         """Whether the template reads what ``render`` tells it of tools."""
         return "tools" in self._runner.reads
+
+    @property
+    def spaces_json(self) -> bool:
+        """Whether the arguments of an earlier call are written with a space behind each comma and colon."""
+        with suppress(InvalidRequest):
+            return _SPACED in self._runner.attempt(_CALLED, now=_ANY_DAY)
+        return False
 
     def ignores(self, conversation: Conversation, *, now: datetime) -> tuple[str, ...]:
         """What has no effect, as ``Dialect.ignores`` names it. An argument also takes the place of what it overrides.

@@ -20,6 +20,9 @@ from support.grammars import accepts
 from support.tools import TOOLS
 
 CITY = ("get_weather", '{"city":"Paris"}', True)
+VERBATIM = ("deepseek_v3", "deepseek_v3_1", "kimi_k2")
+"""Families whose calls hold JSON, which is passed on as it was written, and written with spaces, as templates do."""
+
 CALLS = {
     "qwen3_coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>",
     "mimo": "<tool_call><function=get_weather><parameter=city>Paris</parameter></function></tool_call>",
@@ -34,10 +37,10 @@ CALLS = {
     ),
     "deepseek_v3": (
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
-        '{"city":"Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
+        '{"city": "Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
     ),
     "deepseek_v3_1": (
-        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city":"Paris"}<｜tool▁call▁end｜>'
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜>'
         "<｜tool▁calls▁end｜>"
     ),
     "deepseek_v4": (
@@ -50,7 +53,7 @@ CALLS = {
     ),
     "kimi_k2": (
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
-        '{"city":"Paris"}<|tool_call_end|><|tool_calls_section_end|>'
+        '{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>'
     ),
     "kimi_k3": (
         '<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>'
@@ -88,7 +91,8 @@ def heard(family: str, text: str, chat: Conversation | None = None) -> Answer:
 class TestEachFamily:
     @every
     def test_a_call_is_read(self, family: str):
-        assert heard(family, CALLS[family]).calls == (CITY,)
+        arguments = '{"city": "Paris"}' if family in VERBATIM else CITY[1]
+        assert heard(family, CALLS[family]).calls == (("get_weather", arguments, True),)
 
     @every
     @pytest.mark.seeds("S121", "S122")
@@ -146,7 +150,7 @@ class TestStrictTools:
     def test_json_is_held_to_it(self, family: str):
         chat = replace(asked(mode=ToolMode.REQUIRED), tools=(self.STRICT,))
         argument = '<|open|>argument key="city" type="string"<|sep|>Paris<|close|>argument<|sep|>'
-        block = '<|open|>json type="object"<|sep|>{"city":"Paris"}<|close|>json<|sep|>'
+        block = '<|open|>json type="object"<|sep|>{"city": "Paris"}<|close|>json<|sep|>'
         call = CALLS[family].replace("get_weather", "zip").replace(argument, block).replace("city", "code")
         assert takes(family, chat, call.replace("Paris", "75001"))
         assert not takes(family, chat, call)
@@ -278,7 +282,8 @@ class TestFaults:
     def test_a_call_that_was_cut_shows_no_markup_and_has_no_end(self, family: str):
         whole = CALLS[family]
         found = heard(family, f"I look.{whole[: whole.index('Paris') + 3]}")
-        assert found == Answer(text="I look.", calls=(("get_weather", '{"city":"Par', False),))
+        arguments = '{"city": "Par' if family in VERBATIM else '{"city":"Par'
+        assert found == Answer(text="I look.", calls=(("get_weather", arguments, False),))
 
 
 class TestRendering:

@@ -34,7 +34,7 @@ def grammar(choice: ToolChoice | None = None, output: ChoiceFormat | None = None
         (f"{FINAL}Yes.", True, False),
         (f"{THOUGHT}{THOUGHT}{PREAMBLE}{FINAL}Yes.", True, False),
         (f"{THOUGHT}{PREAMBLE}{CALL}", True, True),
-        ('<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Paris"}', True, True),
+        ('<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}', True, True),
         ('<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"town":"Paris"}', False, False),
         ("<|channel|>commentary to=functions.nothing <|constrain|>json<|message|>{}", False, False),
         (f"{CALL}<|call|><|start|>assistant{CALL}", False, False),

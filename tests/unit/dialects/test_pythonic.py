@@ -30,7 +30,7 @@ def grammar(family: str, asked: Conversation) -> str:
 @FAMILIES
 def test_arguments_that_are_no_keywords_are_one_object_in_the_first_call_as_in_others(family: str):
     asked = ask([SPACED])
-    text = '[f(**{"a b":"x"}), f(**{"a b":"y"})]'
+    text = '[f(**{"a b": "x"}), f(**{"a b": "y"})]'
     assert accepts(grammar(family, asked), text)
     dialect = speak(family)
     found = answer(parse(dialect.parser(asked, dialect.render(asked)), [(text, False)]))
