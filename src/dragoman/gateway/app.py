@@ -100,7 +100,7 @@ def _generation(answering: Answering, retries: Retries) -> list[Route]:
 
 
 def _responses(desk: ResponsesDesk, answering: Answering, retries: Retries) -> list[Route | WebSocketRoute]:
-    stored, measures = StoredResponses(desk, answering), Measures(desk, answering)
+    stored, measures = StoredResponses(desk), Measures(desk, answering)
     conversations = Conversations(desk, answering)
     return [
         Route("/v1/responses", _again(CreateResponse(desk, answering), answering, retries), methods=["POST"]),

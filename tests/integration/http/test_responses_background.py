@@ -152,6 +152,17 @@ async def test_one_whose_server_ended_has_failed():
         assert house.store.responses["", "resp_old"].body["status"] == "failed"
 
 
+async def test_one_whose_server_ended_can_be_gone_on_from():
+    async with house_of() as house:
+        body = {"id": "resp_old", "object": "response", "status": "queued", "error": None, "output": []}
+        old = StoredResponse(id="resp_old", created_at=1, body=body, background=True)
+        await house.store.save_response("", old)
+        asked = {"input": "hi", "previous_response_id": "resp_old"}
+        assert (await house.client.post("/v1/responses", asked)).status == 400
+        house.now += STALE_SECONDS + 1
+        assert (await house.client.post("/v1/responses", asked)).status == 200
+
+
 async def test_a_long_one_is_saved_now_and_then():
     hold, script = held()
     async with house_of(script) as house:

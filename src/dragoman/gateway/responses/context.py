@@ -6,11 +6,9 @@ from typing import Final, Protocol
 
 from dragoman.core.errors import Code, InvalidRequest, NotFound
 from dragoman.core.json import JsonObject
+from dragoman.gateway.responses.shelf import Shelf, unfinished
 from dragoman.store.base import Store
 from dragoman.surfaces.responses_call import ResponsesRequest
-
-UNFINISHED: Final = ("queued", "in_progress")
-"""Statuses of a response that is still being made."""
 
 _SHOWN: Final = 64
 """Characters of an id in an error; ours have forty."""
@@ -27,8 +25,9 @@ class Memory(Protocol):
 class Context:
     """What came before a request, for one caller. Nothing of another caller's is ever found (S17)."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, shelf: Shelf) -> None:
         self._store = store
+        self._shelf = shelf
 
     async def history(
         self, request: ResponsesRequest, owner: str, memory: Memory | None = None
@@ -47,10 +46,10 @@ class Context:
         if memory is not None and (known := memory.history(request.previous)) is not None:
             return known
         try:
-            response = await self._store.response(owner, request.previous)
+            response, _ = await self._shelf.look_up(owner, request.previous)
         except NotFound:
             raise self._no_previous(request.previous) from None
-        if response.body.get("status") in UNFINISHED:
+        if unfinished(response):
             raise InvalidRequest(
                 f"the response {request.previous} is not finished: wait for it, or cancel it",
                 code=Code.INVALID_VALUE,

@@ -10,6 +10,7 @@ from dragoman.gateway.caller import caller_of
 from dragoman.gateway.responses.answer import Answer
 from dragoman.gateway.responses.context import Context, Memory
 from dragoman.gateway.responses.runs import Runs
+from dragoman.gateway.responses.shelf import Shelf
 from dragoman.store.base import Store
 from dragoman.surfaces.responses import Responses
 from dragoman.surfaces.responses_call import ResponsesCall, ResponsesRequest
@@ -23,7 +24,8 @@ class ResponsesDesk:
         self.surface = Responses()
         self.store = store
         self.runs = runs
-        self.context = Context(store)
+        self.shelf = Shelf(store=store, runs=runs, now=answering.now)
+        self._context = Context(store, self.shelf)
         self._answering = answering
 
     def parse(self, body: JsonObject) -> ResponsesRequest:
@@ -32,8 +34,8 @@ class ResponsesDesk:
 
     async def resolve(self, request: ResponsesRequest, owner: str, memory: Memory | None = None) -> ResponsesCall:
         """The call that it is, with all that it refers to. Raises ``ServiceError`` for what is not there."""
-        history = await self.context.history(request, owner, memory)
-        return request.resolve(history, await self.context.referred(request, owner))
+        history = await self._context.history(request, owner, memory)
+        return request.resolve(history, await self._context.referred(request, owner))
 
     def answer(self, request: ResponsesRequest, call: ResponsesCall, scope: Scope) -> Answer:
         """A response that has not begun."""
