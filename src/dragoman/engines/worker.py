@@ -133,7 +133,7 @@ class Worker:
             try:
                 self._take(arrivals.get(timeout=self._sign_seconds if self._preparing else None))
             except queue.Empty:
-                self._write_sign()
+                self._sign()
             self._flush()
 
     def _take(self, arrival: Arrival[_Prepared]) -> None:
@@ -232,7 +232,7 @@ class Worker:
                 self._end(job, Error(job.sequence.id, "BAD_IMAGE", str(result)))
                 return
             case None:
-                self._write_sign()
+                self._sign()
             case constraint:
                 job.continuation.constraint = constraint
         job.awaited -= 1
@@ -369,12 +369,9 @@ class Worker:
     # --- output ------------------------------------------------------------------------------------------------------
 
     def _sign(self) -> None:
-        self._write_sign()
-        self._flush()
-
-    def _write_sign(self) -> None:
         """Say that pictures are being encoded or computed: a gateway counts the silence of an engine that has work."""
         self._write(Telemetry("PERF", known=True, text="images"))
+        self._flush()
 
     def _write(self, frame: Frame) -> None:
         with self._inbox.lock:
