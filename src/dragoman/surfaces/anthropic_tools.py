@@ -68,7 +68,11 @@ class Catalogue:
 
 def definition(tool: ToolSpec) -> str:
     """What a model is told of a tool that was found."""
-    told: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {"type": "object"}}
+    told: JsonObject = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters or {"type": "object"},
+    }
     return f"This tool can be called from now on: {compact(told)}"
 
 
