@@ -34,6 +34,13 @@ ITEMS: Final = (
 )
 """Of an input. What is of tools that OpenAI runs is repeated here as it came, right or wrong."""
 
+NULL: Final = {
+    "TextResponseFormatJsonSchema": ("description",),
+    "ConversationItemList": ("first_id", "last_id"),
+    "ResponseItemList": ("first_id", "last_id"),
+}
+"""Strings that may be null."""
+
 BETA: Final = "?beta=true"
 """Ends paths that the document has twice."""
 
@@ -54,10 +61,11 @@ def judge(_judges: Judges, _url: str, _model: Path, _folder: Path) -> list[str]:
 
 
 def trimmed(document: dict[str, Any]) -> dict[str, Any]:
-    """Only what is served here, and without three slips of the document.
+    """Only what is served here, and without the slips of the document.
 
-    It describes errors as what is inside their ``error``, usage as never null, against its own examples of responses in progress, and
-    discriminators by the names of its schemas, which are none of their values.
+    It describes errors as what is inside their ``error``; discriminators by the names of its schemas, which are none of their values; and
+    as never null: usage, against its own examples of responses in progress, a format's description, against its SDK and Open Responses, and
+    the first and last id of a list that may be empty.
     """
     paths = {
         path: _plain(operations)
@@ -68,6 +76,8 @@ def trimmed(document: dict[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             operation["responses"] = {"200": operation["responses"]["200"]}
     schemas = _plain(document["components"]["schemas"])
+    for schema, names in NULL.items():
+        schemas[schema]["properties"].update({name: {"type": ["string", "null"]} for name in names})
     schemas |= {
         "ResponseUsage": {"anyOf": [schemas["ResponseUsage"], {"type": "null"}]},
         "Item": {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in ITEMS]},
