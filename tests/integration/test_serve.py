@@ -15,6 +15,7 @@ import pytest
 
 from dragoman.compose import build, open_backend
 from dragoman.settings import Settings
+from support.memory_store import MemoryStore
 from support.serve import PATIENCE, children, serving
 
 SENTENCE = "A dragoman stood between two courts and said to each what the other meant."
@@ -107,8 +108,13 @@ async def test_an_answer_that_outlives_the_drain_is_cut_and_the_engine_ends_too(
         chunks = aiter(stream)
         await anext(chunks)
         engines = children(server.process.pid)
-        status, _ = await server.stop(signal.SIGTERM)
+        stopping = asyncio.create_task(server.stop(signal.SIGTERM))
+        with pytest.raises(openai.APIError, match="the server was stopped"):
+            while await anext(chunks):
+                pass
+        status, said = await stopping
         assert status == 0
+        assert "Traceback" not in said
         assert not any(map(is_running, engines))
 
 
@@ -171,6 +177,7 @@ async def test_two_servers_in_one_process_do_not_meet() -> None:
         build(
             Settings(engine="simulated", port=0, api_keys=(key,)),
             backend,
+            MemoryStore(),
             on_started=future.set_result,
             on_stopping=lambda: None,
         )

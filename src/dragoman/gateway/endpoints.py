@@ -11,14 +11,13 @@ import logging
 from starlette.types import Receive, Scope, Send
 
 from dragoman.core.errors import ServiceError
-from dragoman.core.events import Finished
 from dragoman.gateway.answering import Answering, mistake
 from dragoman.gateway.body import read_json
 from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.middleware.request_id import request_id_of
-from dragoman.gateway.outcome import mark_failed
 from dragoman.gateway.replies import error_reply, json_reply
+from dragoman.gateway.telling import tell
 from dragoman.serving.generation import Generation
 from dragoman.surfaces.base import Call, Surface
 
@@ -63,23 +62,7 @@ class GenerationEndpoint:
         projector = self._surface.projector(call, self._answering.stamp(call, scope))
         stream = EventStream(send, keepalive=projector.keepalive, interval=self._options.keepalive)
         await stream.open(raw(self._answering.headers(call, generation)))
-        try:
-            async for event in generation:
-                if isinstance(event, Finished):
-                    line.disarm()
-                await stream.write(projector.feed(event))
-        except ServiceError as error:
-            line.disarm()
-            mark_failed(scope)
-            await stream.write(projector.fail(error))
-        except Exception:
-            logger.exception("a stream failed by our own mistake")
-            line.disarm()
-            mark_failed(scope)
-            await stream.write(projector.fail(mistake()))
-        finally:
-            stream.stop()
-        await stream.close()
+        await tell(generation, projector, stream, line=line, scope=scope)
 
     async def _fold(
         self, call: Call, generation: Generation, line: HangUp, scope: Scope, receive: Receive, send: Send

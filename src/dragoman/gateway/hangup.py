@@ -25,6 +25,11 @@ class HangUp:
         self._gone = False
         self._armed = True
 
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        return self._gone
+
     def disarm(self) -> None:
         """The client has all that it waits for (it may hang up on the last event, as the SDKs do)."""
         self._armed = False

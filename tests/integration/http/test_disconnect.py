@@ -144,6 +144,29 @@ async def test_a_server_that_is_killed_cancels_what_runs() -> None:
     await exchange.until(writes=1)
     exchange.task.cancel()
     await settle()
-    assert exchange.task.cancelled()
+    assert exchange.task.done()
     assert stream.cancelled
     assert house.metric("scheduler_active") == 0
+
+
+@pytest.mark.seeds("S155")
+@pytest.mark.parametrize(
+    ("path", "body", "last"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}]}, "server_error"),
+        ("/v1/messages", {"messages": [{"role": "user", "content": "hi"}]}, "overloaded_error"),
+        ("/v1/responses", {"input": "hi"}, "response.failed"),
+    ],
+)
+async def test_a_stream_that_the_server_cuts_at_its_stop_says_so(path, body, last) -> None:
+    house = House()
+    exchange = house.client.open("POST", path, {**body, "stream": True})
+    stream = await house.engine.next_stream()
+    stream.accept()
+    stream.say("Hel")
+    await exchange.until(writes=2)
+    exchange.task.cancel()  # what uvicorn does when the time for the drain is over
+    await exchange.end()
+    assert exchange.complete
+    assert last.encode() in exchange.writes[-1] + exchange.writes[-2]
+    assert b"stopped" in exchange.writes[-1] + exchange.writes[-2]

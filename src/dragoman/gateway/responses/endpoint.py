@@ -7,18 +7,17 @@ import logging
 from starlette.types import Receive, Scope, Send
 
 from dragoman.core.errors import ServiceError
-from dragoman.core.events import Finished
 from dragoman.gateway.answering import Answering, mistake
 from dragoman.gateway.body import read_json
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.middleware.request_id import request_id_of
-from dragoman.gateway.outcome import mark_failed
 from dragoman.gateway.replies import error_reply, json_reply
 from dragoman.gateway.responses.answer import Answer
 from dragoman.gateway.responses.desk import ResponsesDesk
 from dragoman.gateway.responses.listening import listen
+from dragoman.gateway.telling import tell
 from dragoman.serving.generation import Generation
 from dragoman.surfaces.responses_call import ResponsesCall, ResponsesRequest
 
@@ -75,25 +74,7 @@ class CreateResponse:
         projector = answer.projector
         stream = EventStream(send, keepalive=projector.keepalive, interval=self._answering.options.keepalive)
         await stream.open(raw(self._answering.headers(answer.call, generation)))
-        try:
-            async for event in generation:
-                events = projector.feed(event)
-                if isinstance(event, Finished):
-                    line.disarm()
-                    await answer.settle()  # first: with its last event a client may go on from it
-                await stream.write(events)
-        except ServiceError as error:
-            line.disarm()
-            mark_failed(scope)
-            await stream.write(projector.fail(error))
-        except Exception:
-            logger.exception("a stream failed by our own mistake")
-            line.disarm()
-            mark_failed(scope)
-            await stream.write(projector.fail(mistake()))
-        finally:
-            stream.stop()
-        await stream.close()
+        await tell(generation, projector, stream, line=line, scope=scope, ending=answer.settle)
 
     async def _fold(
         self, answer: Answer, generation: Generation, line: HangUp, scope: Scope, receive: Receive, send: Send
