@@ -153,7 +153,8 @@ async def test_a_background_stream_is_gone_on_with_where_it_was_left() -> None:
 
 async def test_a_background_response_is_polled_or_cancelled() -> None:
     async with served(slots=1) as client:
-        queued = await client.responses.create(model=MODEL, input=LONG, background=True)
+        # The only slot is taken for longer than it takes to cancel who waits for it.
+        queued = await client.responses.create(model=MODEL, input=f"wait 1\n{LONG}", background=True)
         second = await client.responses.create(model=MODEL, input=LONG, background=True)
         assert {queued.status, second.status} <= {"queued", "in_progress"}
         cancelled = await client.responses.cancel(second.id)

@@ -2,6 +2,7 @@
 
     think They want the weather.
     call get_weather {"city": "Paris"}
+    wait 0.5
     say Here you are.
     die
 
@@ -19,7 +20,7 @@ from dragoman.engines.simulated.vocabulary import IM_END, PIECES
 
 HELLO = "Hello. What can I do for you?"
 
-_ORDER = re.compile(r"^(think|call|say|die)\b ?(.*)$", re.MULTILINE)
+_ORDER = re.compile(r"^(think|call|wait|say|die)\b ?(.*)$", re.MULTILINE)
 _RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 
 
@@ -53,6 +54,8 @@ def _steps(turn: str) -> Iterator[Step]:
                 name, _, arguments = words.partition(" ")
                 call = {"name": name, "arguments": json.loads(arguments)}
                 yield from say(f"<tool_call>\n{json.dumps(call)}\n</tool_call>")
+            case "wait":
+                yield Delay(float(words))
             case "say":
                 yield from say(words)
             case _:

@@ -53,10 +53,21 @@ class ControlTexts:
         """Whether ``text`` holds punctuation of a control token, such as ``<`` or ``|``; without any it can hardly be part of one."""
         return self._marks.search(text) is not None
 
-    def may_be_inside(self, text: str) -> bool:
-        """Whether ``text``, trimmed, is a piece of a control token: ``end`` is, where a template writes ``<|`` and ``|>`` around it."""
+    def may_be_part(self, text: str) -> bool:
+        """Whether ``text``, trimmed or not, could be a piece of a control token, or one of its ends could.
+
+        ``end`` is a piece, where a template writes ``<|`` and ``|>`` around it. An end is one only of tokens that begin or end like a
+        word: of ``EOS``, the beginning of ``Sorry`` is the end.
+        """
         trimmed = text.strip()
-        return bool(trimmed) and trimmed in self._joined
+        if not trimmed:
+            return False
+        return trimmed in self._joined or self._meets_a_word(text) or self._meets_a_word(trimmed)
+
+    def _meets_a_word(self, text: str) -> bool:
+        if not self._open_ended:
+            return False
+        return bool(held_back(text, self._open_ended)) or any(held_back(token, (text,)) for token in self._open_ended)
 
     def is_apart_from(self, text: str) -> bool:
         """Whether no control token can contain, be contained in, or overlap with an occurrence of ``text``."""

@@ -161,7 +161,7 @@ class TemplateRunner:
         control = self._control
         return (
             any(map(control.has_mark, said.prose))
-            or any(map(control.may_be_inside, said.prose))
+            or any(map(control.may_be_part, said.prose))
             or any(word and not control.is_plain_word(word) for word in said.words)
             or any(control.has_mark(term) and not control.is_plain_word(term) for term in said.terms)
         )

@@ -26,7 +26,7 @@ def test_overlapping_and_nested_occurrences_are_all_found():
     ],
 )
 def test_harmless_text_is_told_from_what_might_be_part_of_a_token(text: str, marked: bool, inside: bool):
-    assert (CHATML.has_mark(text), CHATML.may_be_inside(text)) == (marked, inside)
+    assert (CHATML.has_mark(text), CHATML.may_be_part(text)) == (marked, inside)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_token_of_letters_is_told_by_its_letters():
 
 def test_without_control_tokens_all_text_is_harmless():
     assert not ControlTexts(()).has_mark("<|x|>")
-    assert not ControlTexts(()).may_be_inside("x")
+    assert not ControlTexts(()).may_be_part("x")
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,12 @@ def test_without_control_tokens_all_text_is_harmless():
 )
 def test_a_plain_word_is_a_name_that_shares_no_character_with_a_token(texts: tuple[str, ...], word: str, plain: bool):
     assert ControlTexts(texts).is_plain_word(word) is plain
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("Sorry", True), (" Sorry", True), ("the E", True), ("SO", True), ("orry", False), ("OS", True), ("x", False)],
+)
+def test_a_token_that_ends_like_a_word_may_be_completed_by_one(text, part):
+    """``EO`` by a template and ``Sorry`` by a client are the token and three letters."""
+    assert ControlTexts(("EOS",)).may_be_part(text) is part
