@@ -78,11 +78,14 @@ def play(server: Served, home: Path) -> list[str]:
 
 
 def _real() -> Iterator[Case]:
-    """The demo model has no room for the usual instructions. Codex sets no budget, so a schema makes an end."""
+    """The demo model has no room for the usual instructions. Codex sets no budget, so a schema makes an end.
+
+    Whether such a small model answers, or calls tools until its context is full, is its own affair: the turn has to end in words.
+    """
     yield Case(
         name="demo model",
         typed=("-c", "model_instructions_file=instructions.md", "--output-schema", "choice.json", "Yes or no?"),
-        shows=('"choice"', "tokens used"),
+        shows=("tokens used",),
     )
 
 
