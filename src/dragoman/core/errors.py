@@ -57,6 +57,7 @@ class Code(StrEnum):
     CANCELLED = "cancelled"
     ENGINE_LOADING = "engine_loading"
     ENGINE_CRASHED = "engine_crashed"
+    ENGINE_STOPPED = "engine_stopped"
     ENGINE_PROTOCOL = "engine_protocol_error"
     ENGINE_TIMEOUT = "engine_accept_timeout"
     ENGINE_ERROR = "engine_error"

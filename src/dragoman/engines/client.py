@@ -235,7 +235,7 @@ class EngineClient:
         if self._closing:
             raise shutting_down()
         if supervisor.status != "ready" or supervisor.info is None:
-            raise EngineFailed(f"There is no engine: {self.failure}", code=Code.ENGINE_CRASHED)
+            raise EngineFailed(f"There is no engine: {self.failure}", code=Code.ENGINE_STOPPED)
         return supervisor.info
 
     async def _ask(self, command: TokenizeCommand | DetokenizeCommand, kind: type[A]) -> A:

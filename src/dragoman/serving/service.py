@@ -298,7 +298,7 @@ class Service:
             raise Overloaded("the server is shutting down", code=Code.SHUTTING_DOWN, retry_after=RETRY_AFTER)
         if self._engine.status == "failed":
             raise EngineFailed(
-                f"the engine is not running: {self._engine.failure or 'unknown cause'}", code=Code.ENGINE_CRASHED
+                f"the engine is not running: {self._engine.failure or 'unknown cause'}", code=Code.ENGINE_STOPPED
             )
         return self._engine.info  # known since the first load: a request may wait for an engine that is coming back
 

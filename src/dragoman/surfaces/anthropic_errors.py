@@ -49,6 +49,7 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
     Code.SHUTTING_DOWN: (503, "overloaded_error"),
     Code.ENGINE_LOADING: (503, "overloaded_error"),
     Code.ENGINE_CRASHED: (503, "overloaded_error"),
+    Code.ENGINE_STOPPED: (503, "overloaded_error"),
     Code.ENGINE_TIMEOUT: (504, "timeout_error"),
     Code.ENGINE_PROTOCOL: (502, "api_error"),
     Code.INVALID_TOOL_CALL: (502, "api_error"),

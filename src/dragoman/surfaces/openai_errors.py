@@ -48,6 +48,7 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
     Code.SHUTTING_DOWN: (503, "server_error"),
     Code.ENGINE_LOADING: (503, "server_error"),
     Code.ENGINE_CRASHED: (503, "server_error"),
+    Code.ENGINE_STOPPED: (503, "server_error"),
     Code.ENGINE_TIMEOUT: (503, "server_error"),
     # We are the gateway of an upstream that answered nonsense.
     Code.ENGINE_PROTOCOL: (502, "server_error"),
@@ -95,12 +96,13 @@ def reply(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING) -> Err
 def reply_headers(error: ServiceError, status: int) -> dict[str, str]:
     """When to come back, for what passes by itself (S128), what never will, and how a key is sent; the same on every surface."""
     headers: dict[str, str] = {}
-    if status in _PASSING:
+    final = status in _FINAL or error.code is Code.ENGINE_STOPPED  # it died too often to be started once more
+    if status in _PASSING and not final:
         seconds = _DEFAULT_RETRY_AFTER if error.retry_after is None else error.retry_after
         headers["retry-after"] = str(seconds)
     if status == 401:
         headers["www-authenticate"] = "Bearer"  # RFC 9110, 15.5.2
-    if status in _FINAL:
+    if final:
         headers["x-should-retry"] = "false"
     return headers
 

@@ -234,7 +234,7 @@ async def test_an_engine_that_crashes_again_and_again_is_given_up_by_name():
         assert engine.failure == "The engine exited with status 1 while it served."
         with pytest.raises(EngineFailed, match="exited with status 1") as failure:
             await engine.submit(asking("later"))
-        assert failure.value.code is Code.ENGINE_CRASHED
+        assert failure.value.code is Code.ENGINE_STOPPED
     assert len(engine.links.spawned) == 3
 
 

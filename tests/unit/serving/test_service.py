@@ -521,3 +521,11 @@ async def test_strict_calls_that_do_not_hold_fail_the_answer() -> None:
     await generation.aclose()
     assert stream.cancelled
     assert stage.diary.load == (0, 0)
+
+
+async def test_an_engine_that_was_given_up_is_named_so():
+    stage = Stage()
+    stage.engine.status = "failed"
+    with pytest.raises(EngineFailed) as refused:
+        await stage.service.generate(Generate(prompt=CHAT), surface="chat", isolation="")
+    assert refused.value.code is Code.ENGINE_STOPPED

@@ -46,6 +46,7 @@ TABLE = [
     (Overloaded, Code.SHUTTING_DOWN, 503, "overloaded_error"),
     (EngineFailed, Code.ENGINE_LOADING, 503, "overloaded_error"),
     (EngineFailed, Code.ENGINE_CRASHED, 503, "overloaded_error"),
+    (EngineFailed, Code.ENGINE_STOPPED, 503, "overloaded_error"),
     (EngineFailed, Code.ENGINE_TIMEOUT, 504, "timeout_error"),
 ]
 

@@ -47,6 +47,7 @@ from dragoman.surfaces.openai_errors import BY_CODE, BY_KIND, reply
         (EngineFailed, Code.ENGINE_PROTOCOL, 502, "server_error"),
         (EngineFailed, Code.ENGINE_LOADING, 503, "server_error"),
         (EngineFailed, Code.ENGINE_CRASHED, 503, "server_error"),
+        (EngineFailed, Code.ENGINE_STOPPED, 503, "server_error"),
         (EngineFailed, Code.ENGINE_TIMEOUT, 503, "server_error"),
         (Internal, Code.INTERNAL, 500, "server_error"),
     ],
@@ -110,3 +111,11 @@ def test_the_sdk_retries_only_what_may_pass(error, retried):
     answer = reply(error)
     response = httpx2.Response(answer.status, headers=answer.headers)
     assert OpenAI(api_key="any")._should_retry(response) is retried
+
+
+def test_an_engine_that_is_not_started_any_more_is_not_worth_a_retry():
+    """It died too often: a client that came back would only keep its user waiting for the word."""
+    coming_back = reply(EngineFailed("it died", code=Code.ENGINE_CRASHED))
+    gone = reply(EngineFailed("it is not running", code=Code.ENGINE_STOPPED))
+    assert (coming_back.headers.get("retry-after"), coming_back.headers.get("x-should-retry")) == ("1", None)
+    assert (gone.headers.get("retry-after"), gone.headers.get("x-should-retry")) == (None, "false")
