@@ -60,8 +60,8 @@ class MemoryStore:
     async def append_events(self, owner: str, id: str, events: Sequence[StoredEvent]) -> None:
         self._events.setdefault((owner, id), []).extend(events)
 
-    async def events(self, owner: str, id: str, after: int) -> tuple[StoredEvent, ...]:
-        return tuple(event for event in self._events.get((owner, id), []) if event.sequence > after)
+    async def events(self, owner: str, id: str) -> tuple[StoredEvent, ...]:
+        return tuple(self._events.get((owner, id), ()))
 
     async def save_conversation(self, owner: str, conversation: StoredConversation) -> None:
         items = self._conversations.get((owner, conversation.id), (None, []))[1]

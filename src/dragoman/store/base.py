@@ -108,8 +108,8 @@ class Store(Protocol):
         """Add to the events of a response."""
         ...
 
-    async def events(self, owner: str, id: str, after: int) -> tuple[StoredEvent, ...]:
-        """Its events with a greater number, in their order."""
+    async def events(self, owner: str, id: str) -> tuple[StoredEvent, ...]:
+        """Its events in the order of their numbers."""
         ...
 
     # --- conversations

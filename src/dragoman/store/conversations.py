@@ -38,7 +38,7 @@ def save(writing: Writing, owner: str, conversation: StoredConversation, *, now:
         writing.connection.execute(insert(conversations).values(entry=entry.key, metadata=metadata))
         return
     here = conversations.c.entry == entry.key
-    old = (writing.connection.execute(select(conversations.c.metadata).where(here))).scalar_one()
+    old = writing.connection.execute(select(conversations.c.metadata).where(here)).scalar_one()
     writing.connection.execute(update(conversations).where(here).values(metadata=metadata))
     entries.use(writing, entry.key, now=now, grown=len(metadata) - len(old))
 
@@ -46,7 +46,7 @@ def save(writing: Writing, owner: str, conversation: StoredConversation, *, now:
 def load(connection: Connection, entry: Entry) -> StoredConversation:
     """The conversation of an entry."""
     query = select(conversations.c.metadata).where(conversations.c.entry == entry.key)
-    metadata = (connection.execute(query)).scalar_one()
+    metadata = connection.execute(query).scalar_one()
     return StoredConversation(id=entry.id, created_at=entry.created_at, metadata=unpacked(metadata))
 
 
@@ -54,7 +54,7 @@ def append(writing: Writing, entry: Entry, new: Sequence[JsonObject], *, now: fl
     """Add the items whose ids are not there yet."""
     connection = writing.connection
     end = select(func.max(items.c.position)).where(items.c.conversation == entry.key)
-    last = (connection.execute(end)).scalar_one()
+    last = connection.execute(end).scalar_one()
     seen = _present(connection, entry, [name for item in new if is_name(name := item.get("id"))])
     fresh: list[JsonObject] = []
     for item in new:
@@ -79,13 +79,13 @@ def listed(entry: Entry) -> Subquery:
 def all_items(connection: Connection, entry: Entry) -> tuple[JsonObject, ...]:
     """All of them, oldest first."""
     query = select(items.c.data).where(items.c.conversation == entry.key).order_by(items.c.position)
-    return tuple(unpacked(data) for data in (connection.execute(query)).scalars())
+    return tuple(unpacked(data) for data in connection.execute(query).scalars())
 
 
 def item(connection: Connection, entry: Entry, id: str) -> JsonObject:
     """One of them. Raises ``NotFound``."""
     query = select(items.c.data).where(*_one(entry, id))
-    data = (connection.execute(query)).scalar_one_or_none()
+    data = connection.execute(query).scalar_one_or_none()
     if data is None:
         raise missing(id)
     return unpacked(data)
@@ -94,7 +94,7 @@ def item(connection: Connection, entry: Entry, id: str) -> JsonObject:
 def remove_item(writing: Writing, entry: Entry, id: str, *, now: float) -> None:
     """Take it out. Raises ``NotFound``."""
     statement = delete(items).where(*_one(entry, id)).returning(func.length(items.c.data))
-    size = (writing.connection.execute(statement)).scalar_one_or_none()
+    size = writing.connection.execute(statement).scalar_one_or_none()
     if size is None:
         raise missing(id)
     entries.use(writing, entry.key, now=now, grown=-(ROW_BYTES + size))
@@ -110,5 +110,5 @@ def _present(connection: Connection, entry: Entry, ids: Sequence[str]) -> set[st
     for start in range(0, len(ids), _TOGETHER):
         some = ids[start : start + _TOGETHER]
         query = select(items.c.id).where(items.c.conversation == entry.key, items.c.id.in_(some))
-        found.update((connection.execute(query)).scalars())
+        found.update(connection.execute(query).scalars())
     return found

@@ -48,7 +48,7 @@ def find(connection: Connection, owner: str, kind: Kind, id: str, *, since: floa
         entries.c.id == (id if is_name(id) else ""),
         entries.c.used_at >= since,
     )
-    row = (connection.execute(query)).one_or_none()
+    row = connection.execute(query).one_or_none()
     return None if row is None else entry_of(row)
 
 
@@ -96,7 +96,7 @@ def add(writing: Writing, owner: str, kind: Kind, id: str, *, created_at: int, n
     """A new entry; ``size`` are the bytes of what hangs on it."""
     values = {"owner": owner, "kind": kind.value, "id": id, "created_at": created_at, "used_at": now}
     statement = insert(entries).values(size=ROW_BYTES + size, **values).returning(entries.c.key)
-    key: int = (writing.connection.execute(statement)).scalar_one()
+    key: int = writing.connection.execute(statement).scalar_one()
     writing.bytes += ROW_BYTES + size
     writing.entries += kind is not Kind.REPLY
     return Entry(key=key, id=id, kind=kind, owner=owner, created_at=created_at, used_at=now)

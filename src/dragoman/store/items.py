@@ -61,7 +61,7 @@ def put(connection: Connection, owner: str, holder: Holder, new: Sequence[NewIte
 def find(connection: Connection, owner: str, id: str) -> JsonObject:
     """The newest item with that id. Raises ``NotFound``."""
     query = select(items.c.data).where(items.c.owner == owner, items.c.id == (id if is_name(id) else ""))
-    data = (connection.execute(query.order_by(items.c.key.desc()).limit(1))).scalar_one_or_none()
+    data = connection.execute(query.order_by(items.c.key.desc()).limit(1)).scalar_one_or_none()
     if data is None:
         raise missing(id)
     return unpacked(data)
@@ -80,10 +80,10 @@ def page(connection: Connection, listed: FromClause, wish: PageWish) -> Page:
     if wish.after is not None:
         # An item may have been sent twice. Only the place that is last in this order leaves nothing to be listed again and again.
         last = select(func.max(place) if ascending else func.min(place)).where(listed.c.id == wish.after)
-        after = (connection.execute(last)).scalar_one() if is_name(wish.after) else None
+        after = connection.execute(last).scalar_one() if is_name(wish.after) else None
         if after is None:
             raise missing(wish.after)
         query = query.where(place > after if ascending else place < after)
     query = query.order_by(place if ascending else place.desc()).limit(wish.limit + 1)
-    found = [unpacked(data) for data in (connection.execute(query)).scalars()]
+    found = [unpacked(data) for data in connection.execute(query).scalars()]
     return Page(items=tuple(found[: wish.limit]), more=len(found) > wish.limit)

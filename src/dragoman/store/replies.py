@@ -32,7 +32,7 @@ def load(connection: Connection, owner: str, key: str, *, since: float) -> KeptR
     entry = entries.find(connection, owner, Kind.REPLY, _name(key), since=since)
     if entry is None:
         return None
-    row = (connection.execute(select(replies).where(replies.c.entry == entry.key))).one()
+    row = connection.execute(select(replies).where(replies.c.entry == entry.key)).one()
     headers = msgspec.json.decode(row.headers, type=tuple[tuple[str, str], ...])
     return KeptReply(digest=row.digest, status=row.status, headers=headers, body=row.body)
 

@@ -62,7 +62,7 @@ def load(connection: Connection, entry: Entry) -> StoredResponse:
 
 def turn_of(connection: Connection, entry: Entry) -> int:
     """The turn that it ends."""
-    turn: int = (_row(connection, entry)).turn
+    turn: int = _row(connection, entry).turn
     return turn
 
 
@@ -76,10 +76,9 @@ def append(writing: Writing, entry: Entry, new: Sequence[StoredEvent], *, now: f
     entries.use(writing, entry.key, now=now, grown=sum(ROW_BYTES + len(event.data) for event in new))
 
 
-def events_after(connection: Connection, entry: Entry, number: int) -> tuple[StoredEvent, ...]:
-    """Its events with a greater number."""
-    query = select(events).where(events.c.response == entry.key, events.c.sequence > number)
-    found = connection.execute(query.order_by(events.c.sequence))
+def all_events(connection: Connection, entry: Entry) -> tuple[StoredEvent, ...]:
+    """Its events in the order of their numbers."""
+    found = connection.execute(select(events).where(events.c.response == entry.key).order_by(events.c.sequence))
     return tuple(StoredEvent(sequence=row.sequence, name=row.name, data=row.data) for row in found)
 
 
@@ -96,7 +95,7 @@ def _parent(writing: Writing, owner: str, previous: str | None, *, now: float, s
 
 
 def _row(connection: Connection, entry: Entry) -> Row[tuple[int, int, bytes, str | None, bool, int]]:
-    return (connection.execute(select(responses).where(responses.c.entry == entry.key))).one()
+    return connection.execute(select(responses).where(responses.c.entry == entry.key)).one()
 
 
 def _taken_apart(body: JsonObject) -> tuple[bytes, Sequence[JsonObject]]:

@@ -79,11 +79,8 @@ class SqlStore:
 
         await self._change(owner, Kind.RESPONSE, id, work)
 
-    async def events(self, owner: str, id: str, after: int) -> tuple[StoredEvent, ...]:
-        def work(connection: Connection, entry: Entry) -> tuple[StoredEvent, ...]:
-            return responses.events_after(connection, entry, after)
-
-        return await self._read(owner, Kind.RESPONSE, id, work)
+    async def events(self, owner: str, id: str) -> tuple[StoredEvent, ...]:
+        return await self._read(owner, Kind.RESPONSE, id, responses.all_events)
 
     # --- conversations
     async def save_conversation(self, owner: str, conversation: StoredConversation) -> None:

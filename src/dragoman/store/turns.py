@@ -24,7 +24,7 @@ def begin(writing: Writing, owner: str, parent: int | None, new: Sequence[NewIte
     above = select(turns.c.depth).where(turns.c.key == parent).scalar_subquery()
     size = ROW_BYTES + size_of(new)
     values = {"parent": parent, "depth": 0 if parent is None else above + 1, "size": size}
-    key: int = (writing.connection.execute(insert(turns).values(values).returning(turns.c.key))).scalar_one()
+    key: int = writing.connection.execute(insert(turns).values(values).returning(turns.c.key)).scalar_one()
     put(writing.connection, owner, Holder(turn=key), new)
     writing.bytes += size
     return key
@@ -34,7 +34,7 @@ def refill(writing: Writing, owner: str, turn: int, new: Sequence[NewItem]) -> N
     """Give it these items in place of those that it had."""
     connection = writing.connection
     here = turns.c.key == turn
-    had: int = (connection.execute(select(turns.c.size).where(here))).scalar_one()
+    had: int = connection.execute(select(turns.c.size).where(here)).scalar_one()
     size = ROW_BYTES + size_of(new)
     connection.execute(delete(items).where(items.c.turn == turn))
     put(connection, owner, Holder(turn=turn), new)
@@ -46,7 +46,7 @@ def path(connection: Connection, turn: int) -> tuple[JsonObject, ...]:
     """All items from the root to the end of this turn."""
     chain = _chain(turn)
     query = select(items.c.data).join(chain, items.c.turn == chain.c.key).order_by(chain.c.depth, items.c.position)
-    return tuple(unpacked(data) for data in (connection.execute(query)).scalars())
+    return tuple(unpacked(data) for data in connection.execute(query).scalars())
 
 
 def own(connection: Connection, turn: int) -> tuple[list[JsonObject], list[JsonObject]]:
@@ -75,7 +75,7 @@ def drop_unneeded(writing: Writing, ended: Iterable[int]) -> None:
     """Drop turns whose response has gone, and those above them, as far as nothing else needs them."""
     starts = list(ended)
     while starts:
-        dropped = (writing.connection.execute(_drop(starts))).all()
+        dropped = writing.connection.execute(_drop(starts)).all()
         writing.bytes -= sum(row.size for row in dropped)
         # A turn that lost several children at once was held by each of them against the others.
         lost = Counter(row.parent for row in dropped if row.parent is not None)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from dragoman.core.json import JsonObject
-from dragoman.core.request import Conversation
 from dragoman.surfaces.base import Call
 
 
@@ -92,10 +91,4 @@ class ResponsesRequest(Protocol):
         self, history: Sequence[JsonObject] = (), referred: Mapping[str, JsonObject] | None = None
     ) -> ResponsesCall:
         """The call, with the items that came before and those that were referred to. Raises ``InvalidRequest`` naming the field."""
-        ...
-
-    def conversation_of(
-        self, history: Sequence[JsonObject] = (), referred: Mapping[str, JsonObject] | None = None
-    ) -> Conversation:
-        """What the model would read, for a count."""
         ...

@@ -101,14 +101,6 @@ class Request:
             ignored=tuple(asked.at.ignored),
         )
 
-    def conversation_of(
-        self, history: Sequence[JsonObject] = (), referred: Mapping[str, JsonObject] | None = None
-    ) -> Conversation:
-        """What the model would read, for a count. Raises as ``resolve`` does."""
-        prompt = self.resolve(history, referred).operation.prompt
-        assert isinstance(prompt, Conversation)
-        return prompt
-
     @property
     def _barred(self) -> bool:
         """No call may come, so no tool is shown."""

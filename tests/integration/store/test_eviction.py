@@ -48,7 +48,7 @@ USES = {
     "reading it": lambda store: store.response("ada", "resp_a"),
     "reading its history": lambda store: store.history("ada", "resp_a"),
     "listing its items": lambda store: store.input_items("ada", "resp_a", PageWish()),
-    "reading its events": lambda store: store.events("ada", "resp_a", -1),
+    "reading its events": lambda store: store.events("ada", "resp_a"),
     "adding to its events": lambda store: store.append_events("ada", "resp_a", []),
     "saving it again": lambda store: store.save_response("ada", answer("a")),
 }

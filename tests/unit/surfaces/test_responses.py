@@ -235,7 +235,7 @@ def test_without_a_turn_before_there_must_be_an_input():
     assert refusal(input=[]).param == "input"
     said = {"type": "message", "role": "user", "content": "hi", "id": "msg_0"}
     request = SURFACE.parse({"previous_response_id": "resp_1"}, mint=minting())
-    assert [message.text for message in request.conversation_of([said]).messages] == ["hi"]
+    assert [message.text for message in request.resolve([said]).operation.prompt.messages] == ["hi"]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_openais_sdk_reads_what_is_repeated():
 
 
 def test_a_count_takes_an_empty_body_and_every_kind_of_prompt():
-    assert SURFACE.parse_count({}, mint=minting()).conversation_of() == Conversation(messages=())
+    assert SURFACE.parse_count({}, mint=minting()).resolve().operation.prompt == Conversation(messages=())
     body = {
         "model": "m",
         "input": "hi",
@@ -339,14 +339,14 @@ def test_a_count_takes_an_empty_body_and_every_kind_of_prompt():
     counted = SURFACE.parse_count(body, mint=minting())
     del body["text"]
     assert counted.previous == "resp_1"
-    assert counted.conversation_of() == call_of(**body).operation.prompt
+    assert counted.resolve().operation.prompt == call_of(**body).operation.prompt
     assert counted.resolve().operation.model == "m"
 
 
 def test_what_shall_be_made_short_needs_a_model_alone():
-    assert SURFACE.parse_compact({"model": "m"}, mint=minting()).conversation_of() == Conversation(messages=())
+    assert SURFACE.parse_compact({"model": "m"}, mint=minting()).resolve().operation.prompt == Conversation(messages=())
     request = SURFACE.parse_compact({"model": "m", "previous_response_id": "resp_1", "input": "x"}, mint=minting())
-    assert (request.previous, request.conversation_of().messages[0].text) == ("resp_1", "x")
+    assert (request.previous, request.resolve().operation.prompt.messages[0].text) == ("resp_1", "x")
     with pytest.raises(InvalidRequest) as caught:
         SURFACE.parse_compact({"input": "x"}, mint=minting())
     assert (caught.value.param, caught.value.code) == ("model", Code.MISSING_FIELD)

@@ -13,8 +13,6 @@ from dragoman.gateway.options import GatewayOptions
 from dragoman.gateway.responses.runs import Run
 from dragoman.surfaces.openai_stream import DONE
 
-__all__ = ["DONE", "listen"]
-
 
 async def listen(
     run: Run,

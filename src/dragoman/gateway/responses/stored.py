@@ -14,10 +14,11 @@ from dragoman.gateway.caller import caller_of
 from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.replies import json_reply
 from dragoman.gateway.responses.desk import ResponsesDesk
-from dragoman.gateway.responses.listening import DONE, listen
+from dragoman.gateway.responses.listening import listen
 from dragoman.gateway.responses.pages import flag, page_object, page_wish, whole_number
 from dragoman.gateway.responses.shelf import unfinished
 from dragoman.surfaces.base import ServerEvent
+from dragoman.surfaces.openai_stream import DONE
 
 _LAST_NUMBER: Final = 2**53
 
@@ -47,7 +48,7 @@ class GetResponse:
             return
         if run is None and unfinished(stored):
             raise _elsewhere(name)
-        events = await self._desk.store.events(owner, name, -1)
+        events = await self._desk.store.events(owner, name)
         if not events:
             raise InvalidRequest(
                 f"{name} has no events: only a response that was made with background: true and stream: true can be followed",
