@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from starlette.types import Scope
 
-from dragoman.core.errors import Code, Internal
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.ignored import ignored_header
 from dragoman.gateway.middleware.request_id import request_id_of
@@ -58,8 +57,3 @@ class Answering:
             if generation.repairs:
                 headers["x-dragoman-repaired"] = ", ".join(generation.repairs)
         return headers | ignored_header(call.ignored, self.service.unused(call.operation), call.spelling)
-
-
-def mistake() -> Internal:
-    """What a client is told of a bug of ours."""
-    return Internal("the server made a mistake", code=Code.INTERNAL)

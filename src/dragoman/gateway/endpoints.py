@@ -11,12 +11,12 @@ import logging
 from starlette.types import Receive, Scope, Send
 
 from dragoman.core.errors import ServiceError
-from dragoman.gateway.answering import Answering, mistake
+from dragoman.gateway.answering import Answering
 from dragoman.gateway.body import read_json
 from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.middleware.request_id import request_id_of
-from dragoman.gateway.replies import error_reply, json_reply
+from dragoman.gateway.replies import error_reply, json_reply, mistake
 from dragoman.gateway.telling import tell
 from dragoman.serving.generation import Generation
 from dragoman.surfaces.base import Call, Surface

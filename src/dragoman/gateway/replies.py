@@ -39,6 +39,11 @@ def error_reply(reply: ErrorReply) -> Response:
     return json_reply(reply.body, status=reply.status, headers=headers)
 
 
+def mistake() -> Internal:
+    """What a client is told of a bug of ours."""
+    return Internal("the server made a mistake", code=Code.INTERNAL)
+
+
 def refusal(error: ServiceError, scope: Scope, spelling: Mapping[str, str] = NO_SPELLING) -> Response:
     """An error in the envelope that the client of this request reads."""
     return error_reply(shaped(error, scope, spelling))
@@ -74,4 +79,4 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
 
 async def on_bug(request: Request, _: Exception) -> Response:
     """Our mistake; the server logs it, and the client learns no more than that."""
-    return refusal(Internal("the server made a mistake", code=Code.INTERNAL), request.scope)
+    return refusal(mistake(), request.scope)

@@ -10,10 +10,10 @@ from starlette.types import Scope
 
 from dragoman.core.errors import Code, EngineFailed, ServiceError
 from dragoman.core.events import Finished
-from dragoman.gateway.answering import mistake
 from dragoman.gateway.event_stream import EventStream
 from dragoman.gateway.hangup import HangUp
 from dragoman.gateway.outcome import mark_failed
+from dragoman.gateway.replies import mistake
 from dragoman.serving.generation import Generation
 from dragoman.surfaces.base import Projector
 

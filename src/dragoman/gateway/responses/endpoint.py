@@ -7,13 +7,13 @@ import logging
 from starlette.types import Receive, Scope, Send
 
 from dragoman.core.errors import ServiceError
-from dragoman.gateway.answering import Answering, mistake
+from dragoman.gateway.answering import Answering
 from dragoman.gateway.body import read_json
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.event_stream import EventStream, raw
 from dragoman.gateway.hangup import ClientGone, HangUp
 from dragoman.gateway.middleware.request_id import request_id_of
-from dragoman.gateway.replies import error_reply, json_reply
+from dragoman.gateway.replies import error_reply, json_reply, mistake
 from dragoman.gateway.responses.answer import Answer
 from dragoman.gateway.responses.desk import ResponsesDesk
 from dragoman.gateway.responses.listening import listen

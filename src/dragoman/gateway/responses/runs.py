@@ -11,7 +11,7 @@ from typing import Final
 
 from dragoman.core.errors import Code, EngineFailed, ServiceError
 from dragoman.core.events import Accepted, Finished
-from dragoman.gateway.answering import mistake
+from dragoman.gateway.replies import mistake
 from dragoman.gateway.responses.answer import PATIENCE_SECONDS, Answer
 from dragoman.gateway.responses.broadcast import Broadcast
 from dragoman.serving.generation import Generation

@@ -22,11 +22,12 @@ from dragoman.core.errors import Code, InvalidRequest, Overloaded, ServiceError
 from dragoman.core.events import Accepted, ChoiceFinished, Finished, FinishReason, GenerationEvent
 from dragoman.core.json import JsonObject
 from dragoman.core.limits import MAX_BODY_BYTES
-from dragoman.gateway.answering import Answering, mistake
+from dragoman.gateway.answering import Answering
 from dragoman.gateway.body import decode_object
 from dragoman.gateway.caller import caller_of
 from dragoman.gateway.hangup import ClientGone
 from dragoman.gateway.middleware.request_id import request_id_of
+from dragoman.gateway.replies import mistake
 from dragoman.gateway.responses.answer import Answer
 from dragoman.gateway.responses.desk import ResponsesDesk
 from dragoman.gateway.silence import Silence
