@@ -23,7 +23,7 @@ _WISH: Final = (
     "what was found out, names and values that matter, and what is still to be done. Write the summary alone."
 )
 
-MAX_SUMMARY_TOKENS: Final = 2048
+MAX_SUMMARY_TOKENS: Final = 1024
 """Room for a summary that is worth having; a longer one would not make the conversation short."""
 
 
