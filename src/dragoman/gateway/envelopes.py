@@ -11,7 +11,7 @@ from dragoman.core.errors import ServiceError
 from dragoman.gateway.middleware.request_id import request_id_of
 from dragoman.surfaces import anthropic_errors, openai_errors
 from dragoman.surfaces.base import ErrorReply
-from dragoman.surfaces.openai_errors import NO_SPELLING
+from dragoman.surfaces.error_replies import NO_SPELLING
 
 BASE: Final = "/v1"
 """What every versioned route begins with."""

@@ -15,7 +15,7 @@ from dragoman.core.errors import Code, Internal, NotFound, ServiceError
 from dragoman.core.json import JsonObject
 from dragoman.gateway.envelopes import BASE, shaped, without_doubled_base
 from dragoman.surfaces.base import ErrorReply
-from dragoman.surfaces.openai_errors import NO_SPELLING
+from dragoman.surfaces.error_replies import NO_SPELLING
 
 DENIAL: Final = "websocket.http.response"
 """The extension of a server that can answer a WebSocket's request over HTTP."""

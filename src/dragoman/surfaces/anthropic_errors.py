@@ -25,9 +25,9 @@ from dragoman.core.errors import (
 )
 from dragoman.core.json import Json, JsonObject
 from dragoman.surfaces.base import ErrorReply
-from dragoman.surfaces.openai_errors import NO_SPELLING, reply_headers
+from dragoman.surfaces.error_replies import NO_SPELLING, ByCode, ByKind, field_of, reply_headers, status_and_type
 
-BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
+BY_KIND: Final[ByKind] = {
     InvalidRequest: (400, "invalid_request_error"),
     Unauthorized: (401, "authentication_error"),
     Forbidden: (403, "permission_error"),
@@ -40,9 +40,7 @@ BY_KIND: Final[Mapping[type[ServiceError], tuple[int, str]]] = {
     EngineFailed: (500, "api_error"),
     Internal: (500, "api_error"),
 }
-"""Status and type of a kind; a kind that is not listed takes those of its parent."""
-
-BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
+BY_CODE: Final[ByCode] = {
     Code.METHOD_NOT_ALLOWED: (405, "invalid_request_error"),
     Code.UNSUPPORTED_MEDIA_TYPE: (415, "invalid_request_error"),
     # Anthropic sends 529 with this type. A 503 says the same to every proxy on the way, and to the SDKs.
@@ -54,7 +52,6 @@ BY_CODE: Final[Mapping[Code, tuple[int, str]]] = {
     Code.ENGINE_PROTOCOL: (502, "api_error"),
     Code.INVALID_TOOL_CALL: (502, "api_error"),
 }
-"""Exceptions to ``BY_KIND``."""
 
 
 def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING, *, request_id: str = "") -> JsonObject:
@@ -62,7 +59,10 @@ def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING, *, 
 
     ``details`` are added where they have an ``error_code``, by which the SDKs tell them apart.
     """
-    shaped: dict[str, Json] = {"type": _status_and_type(error)[1], "message": _message(error, spelling)}
+    shaped: dict[str, Json] = {
+        "type": status_and_type(error, BY_KIND, BY_CODE)[1],
+        "message": _message(error, spelling),
+    }
     if error.details is not None and "error_code" in error.details:
         shaped["details"] = error.details
     return {"type": "error", "error": shaped, "request_id": request_id or None}
@@ -70,7 +70,7 @@ def envelope(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING, *, 
 
 def reply(error: ServiceError, spelling: Mapping[str, str] = NO_SPELLING, *, request_id: str = "") -> ErrorReply:
     """The whole reply to a request that failed before its first byte."""
-    status, _ = _status_and_type(error)
+    status, _ = status_and_type(error, BY_KIND, BY_CODE)
     return ErrorReply(
         status=status, body=envelope(error, spelling, request_id=request_id), headers=reply_headers(error, status)
     )
@@ -80,9 +80,7 @@ def _message(error: ServiceError, spelling: Mapping[str, str]) -> str:
     """The envelope has no place for a field, so the message begins with it, as Anthropic's do."""
     if error.code is Code.CONTEXT_LENGTH_EXCEEDED:
         return _too_long(error)
-    name = error.param
-    if name is None and error.feature is not None:
-        name = spelling.get(error.feature, error.feature)
+    name = field_of(error, spelling)
     return error.message if name is None or name in error.message else f"{name}: {error.message}"
 
 
@@ -98,9 +96,3 @@ def _too_long(error: ServiceError) -> str:
             return f"prompt is too long: {prompt} tokens > {min(limit, prompt - 1)} maximum"
         case _:
             return f"prompt is too long: {error.message}"
-
-
-def _status_and_type(error: ServiceError) -> tuple[int, str]:
-    if error.code in BY_CODE:
-        return BY_CODE[error.code]
-    return next((BY_KIND[kind] for kind in type(error).__mro__ if kind in BY_KIND), BY_KIND[Internal])

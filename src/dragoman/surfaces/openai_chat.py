@@ -12,6 +12,7 @@ from dragoman.core.limits import MAX_TOP_LOGPROBS
 from dragoman.core.request import Generate
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
+from dragoman.surfaces.error_replies import NO_SPELLING
 from dragoman.surfaces.fields import Form, Table, honoured, ignored, refused
 from dragoman.surfaces.openai_chat_choice import ReasoningField
 from dragoman.surfaces.openai_chat_projector import ChatProjector
@@ -177,7 +178,7 @@ class ChatCompletions:
 
     def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
         """OpenAI's envelope, status and headers."""
-        return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
+        return openai_errors.reply(error, call.spelling if call else NO_SPELLING)
 
 
 def _budget(form: Form) -> tuple[str, int | None]:

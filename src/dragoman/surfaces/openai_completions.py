@@ -13,6 +13,7 @@ from dragoman.core.limits import MAX_TOP_LOGPROBS
 from dragoman.core.request import FillIn, Generate, Prompt, PromptBatch
 from dragoman.surfaces import openai_errors
 from dragoman.surfaces.base import Call, ErrorReply, Stamp
+from dragoman.surfaces.error_replies import NO_SPELLING
 from dragoman.surfaces.fields import Form, Table, honoured, refused
 from dragoman.surfaces.openai_choices import BEST_OF, N, choices
 from dragoman.surfaces.openai_completions_projector import CompletionProjector
@@ -107,7 +108,7 @@ class Completions:
 
     def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
         """OpenAI's envelope, status and headers."""
-        return openai_errors.reply(error, call.spelling if call else openai_errors.NO_SPELLING)
+        return openai_errors.reply(error, call.spelling if call else NO_SPELLING)
 
 
 def _prompt(given: Prompts, max_tokens: int) -> FillIn | PromptBatch | Prompt:
