@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 
-import xllamacpp  # type: ignore[import-not-found]
+import xllamacpp  # type: ignore[import-not-found]  # a peer, in an environment of its own
 
 
 def main(model: str, port: int, slots: int, context: int, threads: int) -> None:

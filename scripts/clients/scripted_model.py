@@ -72,7 +72,7 @@ def read_scenes(text: str) -> dict[str, Scene]:
 
 
 def _scene(written: Mapping[str, object]) -> Scene:
-    scene = Scene(**{key: value for key, value in written.items() if key != "calls"})  # type: ignore[arg-type]
+    scene = Scene(**{key: value for key, value in written.items() if key != "calls"})  # type: ignore[arg-type]  # a scene is ours, and a wrong one fails at once
     calls: object = written.get("calls", [])
     if not isinstance(calls, list):
         raise TypeError(calls)

