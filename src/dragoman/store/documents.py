@@ -22,4 +22,4 @@ def unpacked(document: bytes) -> JsonObject:
 
 def _plain(value: object) -> object:
     """A mapping or a sequence that is not Python's own."""
-    return dict(value) if isinstance(value, Mapping) else list(value)  # type: ignore[call-overload]  # msgspec asks only for what it cannot encode, a sequence here
+    return dict(value) if isinstance(value, Mapping) else list(value)  # type: ignore[call-overload]  # json asks for what it cannot encode: a sequence here
